@@ -1,0 +1,1 @@
+"""The PTO intermediate representation: types, nodes, operations, text, analyses and passes."""

@@ -1,0 +1,1 @@
+"""What every layer shares: source locations, errors, settings."""

@@ -1,0 +1,1 @@
+"""Operations are data: one record each, in `table.py`."""

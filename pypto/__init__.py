@@ -1,0 +1,1 @@
+"""pypto: a tile compiler for Ascend NPUs."""
