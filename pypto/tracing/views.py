@@ -56,4 +56,11 @@ class ConstantView:
     value: object
 
 
-View = ArrayView | ScalarView | ConstantView
+@dataclass(frozen=True, slots=True)
+class FreshView:
+    """An output of a call used as an expression: its dtype and visible shape are those of its first whole write."""
+
+    name: str
+
+
+View = ArrayView | ScalarView | ConstantView | FreshView
