@@ -1,8 +1,8 @@
 """Extents and index expressions: integers, symbols and + - * // % min max over them.
 
 An extent is the size of an axis; an index expression is an offset made from block ids and loop indices. Both are
-`Index` values: a plain ``int``, a `Symbol`, or an `IndexOperation`. Constants fold on construction, so equal numbers are
-equal expressions. ``//`` and ``%`` are Python's (floor).
+`Index` values: a plain ``int``, a `Symbol`, or an `IndexOperation`. Constants fold on construction, so equal numbers
+are equal expressions. ``//`` and ``%`` are Python's (floor).
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@
     Operation   anything of the operation table, synchronisation included
 
 Nodes are immutable; a pass makes new ones with `dataclasses.replace`. Locations never take part in equality.
-A `Value` is identified by its name, which is unique within a kernel. Values of a body are tiles, no memory, at level *tile*;
-from level *buffered* on each value names the `Buffer` that holds it.
+A `Value` is identified by its name, which is unique within a kernel. Values of a body are tiles, no memory, at level
+*tile*; from level *buffered* on each value names the `Buffer` that holds it.
 """
 
 from __future__ import annotations
@@ -158,7 +158,9 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """``store target[region], %value``. With `clip` the region may leave the array; elements outside are not written."""
+    """``store target[region], %value``. With `clip` the region may leave the array; elements outside are not
+    written.
+    """
 
     target: str
     region: Region
@@ -171,8 +173,9 @@ class Store:
 class For:
     """A counted loop: `index` takes start, start + step, ... below stop (step > 0).
 
-    `carried` are the values that the body sees, `initial` what they are at first, `yielded` what the next turn sees, and
-    `results` what is left after the last turn (`initial` after no turn). All four have the same types in the same order.
+    `carried` are the values that the body sees, `initial` what they are at first, `yielded` what the next turn sees,
+    and `results` what is left after the last turn (`initial` after no turn). All four have the same types in the same
+    order.
     """
 
     index: Symbol
@@ -224,8 +227,8 @@ class GridAxis:
 class Buffer:
     """On-chip storage of one or several values: `depth` slots of `shape` elements each.
 
-    `shape` is the storage shape in elements (rows padded to the memory's alignment); `address` is the byte address of slot 0,
-    known from level *planned* on; slots follow each other.
+    `shape` is the storage shape in elements (rows padded to the memory's alignment); `address` is the byte address of
+    slot 0, known from level *planned* on; slots follow each other.
     """
 
     name: str
@@ -255,8 +258,8 @@ class Guard:
 class Kernel:
     """One kernel: what a single launch runs.
 
-    `attributes` hold schedule and notes as plain data (``tile_num``, ``block_dim``, ...). `grid` is empty unless the kernel asks for
-    its block id, or a pass split it into blocks.
+    `attributes` hold schedule and notes as plain data (``tile_num``, ``block_dim``, ...). `grid` is empty unless the
+    kernel asks for its block id, or a pass split it into blocks.
     """
 
     name: str
@@ -281,8 +284,8 @@ class Kernel:
 class Module:
     """Kernels that run in the listed order; a kernel sees all writes of those before it.
 
-    Kernel parameters are matched to `parameters` (the arguments of a launch) and `intermediates` (arrays that only carry values
-    between kernels, allocated by the runtime) by name.
+    Kernel parameters are matched to `parameters` (the arguments of a launch) and `intermediates` (arrays that only
+    carry values between kernels, allocated by the runtime) by name.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """A thin text builder for LLVM IR with explicit vectors.
 
-llvmlite's own IR builder is five to ten times slower than text and lacks the flags needed here; compile time is a goal of
-this target, so functions are built as lines of text. A `Register` knows its type; nothing else is tracked.
+llvmlite's own IR builder is several times slower than text and lacks the flags needed here; compile time is a goal
+of this target, so functions are built as lines of text. A `Register` knows its type; nothing else is tracked.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """An LLVM value: its text, the element type in LLVM's spelling (``float``, ``i32``, ``ptr`` ...) and its lanes (1: scalar)."""
+    """An LLVM value: its text, its element type in LLVM's spelling (``float``, ``i32``, ``ptr``) and its lanes."""
 
     text: str
     element: str
@@ -88,7 +88,7 @@ class FunctionBuilder:
     # -- arithmetic
 
     def binary(self, operator: str, left: Register, right: Register, flags: str = "") -> Register:
-        """``operator`` is LLVM's (``fadd``, ``mul`` ...); `flags` are fast-math or wrap flags, given per instruction."""
+        """`operator` is LLVM's (``fadd``, ``mul`` ...); `flags` are fast-math or wrap flags of this instruction."""
         spelled = f"{operator} {flags} " if flags else f"{operator} "
         return self.emit(f"{spelled}{left.typed}, {right.text}", left.element, left.lanes)
 
@@ -104,13 +104,17 @@ class FunctionBuilder:
         target = vector_type(element, value.lanes)
         return self.emit(f"{operator} {value.typed} to {target}", element, value.lanes)
 
-    def intrinsic(self, name: str, operands: Iterable[Register], element: str, lanes: int = 1, flags: str = "") -> Register:
+    def intrinsic(
+        self, name: str, operands: Iterable[Register], element: str, lanes: int = 1, flags: str = ""
+    ) -> Register:
         """Call ``@llvm.<name>.<suffix>``, suffix from the result type, declaring it once."""
         values = tuple(operands)
         suffix = _suffix(element, lanes)
         return self.call(f"llvm.{name}.{suffix}", values, element, lanes, flags)
 
-    def call(self, symbol: str, operands: Iterable[Register], element: str, lanes: int = 1, flags: str = "") -> Register:
+    def call(
+        self, symbol: str, operands: Iterable[Register], element: str, lanes: int = 1, flags: str = ""
+    ) -> Register:
         values = tuple(operands)
         result = vector_type(element, lanes)
         self.declarations.add(f"declare {result} @{symbol}({', '.join(value.type for value in values)})")
@@ -121,7 +125,9 @@ class FunctionBuilder:
         """Return a scalar in every lane of a vector."""
         if lanes == 1 or value.lanes == lanes:
             return value
-        zero = self.emit(f"insertelement <{lanes} x {value.element}> poison, {value.typed}, i64 0", value.element, lanes)
+        zero = self.emit(
+            f"insertelement <{lanes} x {value.element}> poison, {value.typed}, i64 0", value.element, lanes
+        )
         mask = f"<{lanes} x i32> zeroinitializer"
         return self.emit(f"shufflevector {zero.typed}, {zero.type} poison, {mask}", value.element, lanes)
 

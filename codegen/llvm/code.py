@@ -31,7 +31,9 @@ class Layout:
 
 
 class SlotKind(Enum):
-    """What a slot holds: the address of an array's first element, the bits of a scalar, or the address of an intermediate."""
+    """What a slot holds: the address of an array's first element, the bits of a scalar, or the address of an
+    intermediate.
+    """
 
     ARRAY = "array"
     SCALAR = "scalar"
@@ -40,7 +42,9 @@ class SlotKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One 8-byte entry of the slot table. A scalar lies in the low bytes, in its own dtype; `bytes` is an intermediate's size."""
+    """One 8-byte entry of the slot table. A scalar lies in the low bytes, in its own dtype; `bytes` is an
+    intermediate's size.
+    """
 
     name: str
     kind: SlotKind
@@ -52,10 +56,10 @@ class Slot:
 class Phase:
     """One parallel loop. Phases run in order; all items of one finish before the next starts.
 
-    `symbol` is ``void symbol(ptr slots, ptr workspace, ptr scratch, ptr stop, i64 first, i64 last)``: it does the items first .. last - 1
-    in order. `items` and `grain` (items per chunk) depend on shapes only, never on the number of threads, and a chunk's result does not
-    depend on which chunks ran before it, so bits never depend on threads or timing. A function returns early, at a loop
-    boundary, once the 32-bit word at `stop` is not 0.
+    `symbol` is ``void symbol(ptr slots, ptr workspace, ptr scratch, ptr stop, i64 first, i64 last)``: it does the
+    items first .. last - 1 in order. `items` and `grain` (items per chunk) depend on shapes only, never on the number
+    of threads, and a chunk's result does not depend on which chunks ran before it, so bits never depend on threads or
+    timing. A function returns early, at a loop boundary, once the 32-bit word at `stop` is not 0.
     """
 
     symbol: str
@@ -65,9 +69,12 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class CpuCode:
-    """A compiled module before the toolchain. `workspace_bytes` is shared by all threads, `scratch_bytes` is for each thread.
+    """A compiled module before the toolchain.
 
-    Both are 64-byte aligned, hold nothing between phases but what the code itself put there (workspace) or nothing (scratch).
+    `workspace_bytes` is shared by all threads, `scratch_bytes` is for each thread.
+
+    Both are 64-byte aligned, hold nothing between phases but what the code itself put there (workspace) or nothing
+    (scratch).
     """
 
     text: str

@@ -53,7 +53,9 @@ def _parse(name: str, text: str) -> int | bool | str:
             return bool(int(text or "0"))
         return kind(text)
     except ValueError:
-        raise UserError("setting-value", None, setting=f"PYPTO_{name.upper()}", value=text, kind=kind.__name__) from None
+        raise UserError(
+            "setting-value", None, setting=f"PYPTO_{name.upper()}", value=text, kind=kind.__name__
+        ) from None
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:

@@ -41,8 +41,8 @@ class Category(Enum):
 class Cost:
     """Work per element of the larger of result and operands, for the cost models.
 
-    `flops`: arithmetic operations on the CPU. `cycles_per_repeat`: cycles of the vector pipe for one 256-byte repeat of f32 on
-    dav-2201 (1 for a plain instruction; decomposed operations sum theirs).
+    `flops`: arithmetic operations on the CPU. `cycles_per_repeat`: cycles of the vector pipe for one 256-byte repeat
+    of f32 on dav-2201 (1 for a plain instruction; decomposed operations sum theirs).
     """
 
     flops: float
@@ -53,10 +53,11 @@ class Cost:
 class OperationDefinition:
     """One operation: operands, type rule, category, pipe, NumPy meaning and cost.
 
-    `meaning` takes the operands as NumPy arrays (already in the operand dtypes of the IR) and the attributes by keyword and returns the
-    result array in the result's dtype; it defines the operation. `dtypes` are the element types its operands may have; `error_bound`
-    is what a target may be off by (`docs/numerics.md`). Emission rules are kept by target under the same name:
-    `codegen/llvm/rules` and `codegen/ascendc/rules`; a test demands one of each for every record.
+    `meaning` takes the operands as NumPy arrays (already in the operand dtypes of the IR) and the attributes by
+    keyword and returns the result array in the result's dtype; it defines the operation. `dtypes` are the element
+    types its operands may have; `error_bound` is what a target may be off by (`docs/numerics.md`). Emission rules are
+    kept by target under the same name: `codegen/llvm/rules` and `codegen/ascendc/rules`; a test demands one of each
+    for every record.
     """
 
     name: str

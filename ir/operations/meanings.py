@@ -1,7 +1,8 @@
 """NumPy meanings: what each operation computes, exactly. The reference interpreter and eager mode run these.
 
-Operands arrive in the dtypes of the IR (never f16 or bf16 except for `cast`). Functions of f32 go through float64, so that the
-reference is the correctly rounded value up to rare double rounding; f64 functions are NumPy's or the C library's own.
+Operands arrive in the dtypes of the IR (never f16 or bf16 except for `cast`). Functions of f32 go through float64, so
+that the reference is the correctly rounded value up to rare double rounding; f64 functions are NumPy's or the C
+library's own.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def power(x: Array, y: Array) -> Array:
 
 @quiet
 def cast(x: Array, dtype: DType) -> Array:
-    """Float to integer truncates toward zero and saturates, NaN gives 0; narrowing floats round to nearest, ties to even.
+    """Float to integer truncates toward zero and saturates, NaN gives 0; narrowing floats round to nearest even.
 
     NumPy leaves out-of-range conversions undefined; saturation is the choice that every target makes alike.
     """

@@ -1,4 +1,6 @@
-"""Type rules: from operand types and attributes to result types. Each raises RuleViolation where the operands do not fit."""
+"""Type rules: from operand types and attributes to result types. Each raises RuleViolation where the operands do
+not fit.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The operation table: every operation of the IR, one record each.
 
-To add one: a record here, its LLVM rule (`codegen/llvm/rules`), its AscendC rule (`codegen/ascendc/rules`), its public function
-(`pypto/language`). `tests/ir/test_operations.py` fails until all are there. docs/architecture.md walks through an example.
+To add one: a record here, its LLVM rule (`codegen/llvm/rules`), its AscendC rule (`codegen/ascendc/rules`), its
+public function (`pypto/language`). `tests/ir/test_operations.py` fails until all are there. docs/architecture.md
+walks through an example.
 """
 
 from __future__ import annotations
@@ -61,9 +62,17 @@ def _view(name: str, infer: InferTypes, meaning: Meaning, text: str, *attributes
 
 def _synchronisation(name: str, text: str, pipe: Pipe, *attributes: str) -> OperationDefinition:
     return OperationDefinition(
-        name, (), Category.SYNCHRONISATION, rules.nothing, meanings.no_effect, Cost(0, 0), text, (),
-        attributes=attributes, pipe=pipe,
-    )  # fmt: skip
+        name,
+        (),
+        Category.SYNCHRONISATION,
+        rules.nothing,
+        meanings.no_effect,
+        Cost(0, 0),
+        text,
+        (),
+        attributes=attributes,
+        pipe=pipe,
+    )
 
 
 _RECORDS = (
@@ -85,7 +94,9 @@ _RECORDS = (
     _binary("mul", meanings.multiply, Cost(1, 1), "x * y; integers wrap"),
     _binary("div", meanings.divide, Cost(4, 2), "x / y of floats", FLOATS, "0.5 ulp"),
     _binary("floor_div", meanings.floor_divide, Cost(8, 6), "floor of x / y; integers by 0 give 0, as NumPy's"),
-    _binary("remainder", meanings.remainder, Cost(10, 8), "x - floor(x / y) * y, with the sign of y; integers by 0 give 0"),
+    _binary(
+        "remainder", meanings.remainder, Cost(10, 8), "x - floor(x / y) * y, with the sign of y; integers by 0 give 0"
+    ),
     _binary("pow", meanings.power, Cost(40, 40), "x to the power y", FLOATS, ULP),
     _binary("maximum", meanings.maximum, Cost(1, 1), "the larger; NaN if either is NaN", VALUES),
     _binary("minimum", meanings.minimum, Cost(1, 1), "the smaller; NaN if either is NaN", VALUES),
@@ -101,14 +112,26 @@ _RECORDS = (
     _comparison("ge", np.greater_equal, "x >= y"),
     # choice and conversion
     OperationDefinition(
-        "where", ("condition", "x", "y"), Category.ELEMENTWISE, rules.where, np.where, Cost(1, 2),
-        "x where the condition holds, else y", VALUES,
-    ),  # fmt: skip
+        "where",
+        ("condition", "x", "y"),
+        Category.ELEMENTWISE,
+        rules.where,
+        np.where,
+        Cost(1, 2),
+        "x where the condition holds, else y",
+        VALUES,
+    ),
     OperationDefinition(
-        "cast", ("x",), Category.ELEMENTWISE, rules.cast, meanings.cast, Cost(1, 1),
+        "cast",
+        ("x",),
+        Category.ELEMENTWISE,
+        rules.cast,
+        meanings.cast,
+        Cost(1, 1),
         "x in another dtype: floats round to nearest even, float to integer truncates and saturates (NaN gives 0)",
-        ALL, attributes=("dtype",),
-    ),  # fmt: skip
+        ALL,
+        attributes=("dtype",),
+    ),
     # reductions
     _reduction("sum", rules.reduction, meanings.sum_, "sum over axes", NUMBERS, SUM_BOUND),
     _reduction("mean", rules.reduction, meanings.mean, "arithmetic mean over axes; NaN of nothing", FLOATS, SUM_BOUND),
@@ -121,34 +144,79 @@ _RECORDS = (
     _view("slice", rules.slice_, meanings.slice_, "a region: (offset, extent, step) per axis", "ranges"),
     # assembly
     OperationDefinition(
-        "insert", ("base", "piece"), Category.ASSEMBLY, rules.insert, meanings.insert, Cost(0, 1),
-        "base with a region replaced by piece: (offset, extent, step) per axis", ALL, attributes=("ranges",),
-    ),  # fmt: skip
+        "insert",
+        ("base", "piece"),
+        Category.ASSEMBLY,
+        rules.insert,
+        meanings.insert,
+        Cost(0, 1),
+        "base with a region replaced by piece: (offset, extent, step) per axis",
+        ALL,
+        attributes=("ranges",),
+    ),
     OperationDefinition(
-        "pad", ("x",), Category.ASSEMBLY, rules.pad, meanings.pad, Cost(0, 1),
-        "x with elements of a constant value before and after each axis", ALL, attributes=("high", "low", "value"),
-    ),  # fmt: skip
+        "pad",
+        ("x",),
+        Category.ASSEMBLY,
+        rules.pad,
+        meanings.pad,
+        Cost(0, 1),
+        "x with elements of a constant value before and after each axis",
+        ALL,
+        attributes=("high", "low", "value"),
+    ),
     OperationDefinition(
-        "concat", ("pieces",), Category.ASSEMBLY, rules.concat, meanings.concat, Cost(0, 1),
-        "pieces one after another along an axis", ALL, attributes=("axis",), variadic=True,
-    ),  # fmt: skip
+        "concat",
+        ("pieces",),
+        Category.ASSEMBLY,
+        rules.concat,
+        meanings.concat,
+        Cost(0, 1),
+        "pieces one after another along an axis",
+        ALL,
+        attributes=("axis",),
+        variadic=True,
+    ),
     # values without operands
     OperationDefinition(
-        "constant", (), Category.CONSTANT, rules.constant, meanings.constant, Cost(0, 0),
-        "a number, in every element of a shape (default: a scalar)", ALL, attributes=("dtype", "shape", "value"),
-    ),  # fmt: skip
+        "constant",
+        (),
+        Category.CONSTANT,
+        rules.constant,
+        meanings.constant,
+        Cost(0, 0),
+        "a number, in every element of a shape (default: a scalar)",
+        ALL,
+        attributes=("dtype", "shape", "value"),
+    ),
     OperationDefinition(
-        "undefined", (), Category.CONSTANT, rules.constant, meanings.undefined, Cost(0, 0),
-        "memory that nothing was written to yet", ALL, attributes=("dtype", "shape"),
-    ),  # fmt: skip
+        "undefined",
+        (),
+        Category.CONSTANT,
+        rules.constant,
+        meanings.undefined,
+        Cost(0, 0),
+        "memory that nothing was written to yet",
+        ALL,
+        attributes=("dtype", "shape"),
+    ),
     OperationDefinition(
-        "index", (), Category.CONSTANT, rules.constant, meanings.index_value, Cost(0, 0),
-        "the value of an index expression, as a scalar", (I64,), attributes=("dtype", "value"),
-    ),  # fmt: skip
+        "index",
+        (),
+        Category.CONSTANT,
+        rules.constant,
+        meanings.index_value,
+        Cost(0, 0),
+        "the value of an index expression, as a scalar",
+        (I64,),
+        attributes=("dtype", "value"),
+    ),
     # synchronisation
-    _synchronisation("set_flag", "raise flag `id` from pipe `source` to pipe `destination`", Pipe.S, "destination", "id", "source"),
+    _synchronisation(
+        "set_flag", "raise flag `id` from pipe `source` to pipe `destination`", Pipe.S, "destination", "id", "source"
+    ),
     _synchronisation("wait_flag", "wait for flag `id`, then lower it", Pipe.S, "destination", "id", "source"),
     _synchronisation("pipe_barrier", "wait until everything issued to `pipe` has finished", Pipe.S, "pipe"),
-)  # fmt: skip
+)
 
 TABLE: dict[str, OperationDefinition] = {record.name: record for record in _RECORDS}

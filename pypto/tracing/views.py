@@ -1,7 +1,8 @@
 """How a tile function sees an argument: which axes are hidden, which visible, which cut into tiles.
 
-A traced body may run for many tiles or batch items at once. Their axes come first in every traced value and are *hidden*: `.shape`,
-axis numbers and indexing in the body count visible axes only. A value that does not depend on a hidden axis has extent 1 there.
+A traced body may run for many tiles or batch items at once. Their axes come first in every traced value and are
+*hidden*: `.shape`, axis numbers and indexing in the body count visible axes only. A value that does not depend on a
+hidden axis has extent 1 there.
 """
 
 from __future__ import annotations

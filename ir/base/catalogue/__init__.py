@@ -1,7 +1,7 @@
 """Every mistake a user can make: its message and what to write instead.
 
-One entry per mistake, grouped by where it is found. `tests/errors/` has a test of text and place for each; a test walks this
-table, so an entry without a test cannot be merged.
+One entry per mistake, grouped by where it is found. `tests/errors/` has a test of text and place for each; a test
+walks this table, so an entry without a test cannot be merged.
 """
 
 from __future__ import annotations

@@ -6,15 +6,19 @@ from pypto.ir.base.catalogue.entry import Entry
 
 ENTRIES: dict[str, Entry] = {
     "condition-dtype": Entry(
-        "the condition of where has dtype {dtype}, not bool", "write a comparison, for example `pypto.where(x != 0, a, b)`"
+        "the condition of where has dtype {dtype}, not bool",
+        "write a comparison, for example `pypto.where(x != 0, a, b)`",
     ),
-    "dtype-mismatch": Entry("operands have different dtypes: {dtypes}", "convert one of them with `pypto.cast(x, dtype)`"),
+    "dtype-mismatch": Entry(
+        "operands have different dtypes: {dtypes}", "convert one of them with `pypto.cast(x, dtype)`"
+    ),
     "empty-reduction": Entry(
         "max or min over axis {axis} of a tile of shape {shape}: the axis is empty and there is no largest of nothing",
         "reduce an axis with at least one element, or use `pypto.sum`, whose value for nothing is 0",
     ),
     "reshape-size": Entry(
-        "cannot reshape {before} to {after}: the numbers of elements differ", "give a shape with the same number of elements"
+        "cannot reshape {before} to {after}: the numbers of elements differ",
+        "give a shape with the same number of elements",
     ),
     "shape-mismatch": Entry(
         "shapes {shapes} do not broadcast: two axes differ and neither is 1",
