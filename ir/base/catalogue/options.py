@@ -1,12 +1,60 @@
-"""Mistakes in options and settings."""
+"""Mistakes in options and settings, and in what `compile` is asked for."""
 
 from __future__ import annotations
 
 from pypto.ir.base.catalogue.entry import Entry
 
 ENTRIES: dict[str, Entry] = {
+    "cannot-compile": Entry(
+        "cannot compile {what}: it is not a tile function",
+        "pass a function under `@pypto.tile` or `@pypto.fuse`, a list of them, a networkx graph of them, or a path ending in .pto",
+    ),
+    "cannot-pickle": Entry(
+        "the compiled kernel {kernel!r} cannot be pickled: {why}",
+        "define the tile function at the top level of an importable module, or compile it in the other process",
+    ),
+    "config-type": Entry(
+        "config is of type {kind}", "pass a pypto.TileConfig, a pypto.BufferConfig or a dict of the same keys"
+    ),
+    "later-option": Entry(
+        "{what}: {option}={value!r} is not available in this version",
+        "leave {option} out; the README lists what each version can do",
+    ),
+    "needs-device": Entry(
+        "target 'npu' needs torch_npu and an Ascend device, and this machine has none: {why}",
+        "use target='cpu' to run the kernel here, or target='ascendc' and `source()` to read its AscendC",
+    ),
+    "needs-host-model": Entry(
+        "AscendC of {kernel!r} cannot run on this machine: that takes the host model of the NPU, which this version does not have",
+        "use `source()` to read it, and target='cpu' or target='reference' to run the kernel here",
+    ),
+    "option-conflict": Entry("{first} and {second} contradict each other: {why}", "give one of the two"),
+    "option-value": Entry("{what}: {option} is {value!r}", "{option} must be {wants}"),
+    "pto-file": Entry(
+        "cannot read {path!r}: {why}", "give the path of a file that `CompiledKernel.save` or `to_text` wrote"
+    ),
     "setting-value": Entry(
         "{setting} is {value!r}, which is not of type {kind}", "set {setting} to a value of type {kind}"
     ),
+    "schedule-meaning": Entry(
+        "config {option}={value} would change what {kernel!r} computes: its body runs once per tile, and the decorator gives "
+        "{option}={declared}",
+        "leave {option} out of the config, or change the decorator",
+    ),
+    "shape-option": Entry("{option}: {value!r} for parameter {parameter!r}", "give {wants}"),
+    "shapes-needed": Entry(
+        "the shapes of {parameters} are not known before the first call: {why}",
+        "pass shapes={example} to pypto.compile, or call execute with arguments first",
+    ),
+    "slot-too-small": Entry(
+        "buffer_size_per_tile is {given} bytes, and the largest buffer of {kernel!r} needs {needed} bytes per slot ({buffer})",
+        "give at least {needed}, or a smaller tile",
+    ),
+    "unknown-parameter-option": Entry(
+        "{option} names a parameter {parameter!r} that {kernel!r} does not have", "{hint}"
+    ),
+    "unknown-option": Entry("{what} has no option called {option!r}", "{hint}"),
     "unknown-setting": Entry("there is no setting called {setting!r}", "{hint}"),
+    "unknown-stage-text": Entry("there is no stage called {stage!r} on target {target!r}", "{hint}"),
+    "unknown-target": Entry("there is no target called {target!r}", "{hint}"),
 }
