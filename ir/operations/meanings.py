@@ -60,7 +60,7 @@ def reciprocal(x: Array) -> Array:
 
 @quiet
 def negate(x: Array) -> Array:
-    return np.negative(x)
+    return np.asarray(np.negative(x))
 
 
 @quiet
@@ -168,7 +168,7 @@ def transpose(x: Array, permutation: tuple[int, ...]) -> Array:
 
 
 def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
-    return np.broadcast_to(x, shape)
+    return np.asarray(np.broadcast_to(x, shape))
 
 
 def selection(ranges: tuple[tuple[int, int, int], ...]) -> tuple[Any, ...]:
@@ -177,7 +177,7 @@ def selection(ranges: tuple[tuple[int, int, int], ...]) -> tuple[Any, ...]:
 
 
 def slice_(x: Array, ranges: tuple[tuple[int, int, int], ...]) -> Array:
-    return x[selection(ranges)]
+    return np.asarray(x[selection(ranges)])
 
 
 def insert(base: Array, piece: Array, ranges: tuple[tuple[int, int, int], ...]) -> Array:

@@ -19,6 +19,7 @@ class ViewAxis:
 
     * whole and visible: ``hidden=None, tiles=1, extent=n, visible=True``
     * batch: ``hidden=k, tiles=n, extent=1, visible=False`` — the axis is hidden axis k
+    * item of a block: ``hidden=None, tiles=n, extent=1, visible=False`` — block number i sees element i of the axis
     * cut: ``hidden=k, tiles=t, extent=e, visible=True`` — t tiles (hidden axis k) of e visible elements, t * e = n
     """
 

@@ -1,0 +1,119 @@
+"""Axis classes: what joins, what binds."""
+
+from __future__ import annotations
+
+import pytest
+
+from pypto.ir.axes import Axis, analyse, reshape_groups
+from pypto.ir.builder import Builder
+from pypto.ir.dtypes import F32
+from pypto.ir.nodes import Kernel, Load, Parameter, Range, Role, Store, TileType, Value, whole
+
+
+class Maker:
+    """Builds kernels over arrays given as name=shape."""
+
+    def __init__(self, **arrays: tuple[int, ...]) -> None:
+        self.builder = Builder()
+        self.parameters = tuple(Parameter(name, TileType(F32, shape), Role.INOUT) for name, shape in arrays.items())
+
+    def type_of(self, name: str) -> TileType:
+        return next(item.type for item in self.parameters if item.name == name)
+
+    def load(self, name: str) -> Value:
+        value = self.builder.value(self.type_of(name))
+        self.builder.append(Load(value, name, whole(value.type)))
+        return value
+
+    def store(self, name: str, value: Value) -> None:
+        self.builder.append(Store(name, whole(self.type_of(name)), value))
+
+    def kernel(self) -> Kernel:
+        return Kernel("k", self.parameters, (), tuple(self.builder.statements))
+
+
+def test_elementwise_axes_join_and_stay_free() -> None:
+    make = Maker(x=(4, 5), bias=(5,), out=(4, 5))
+    make.store("out", make.builder.operation("add", (make.load("x"), make.load("bias"))))
+    analysis = analyse(make.kernel())
+    assert analysis.find(Axis("x", 1)) == analysis.find(Axis("bias", 0)) == analysis.find(Axis("out", 1))
+    assert analysis.find(Axis("x", 0)) != analysis.find(Axis("x", 1))
+    assert analysis.splittable(Axis("out", 0))
+    assert analysis.splittable(Axis("out", 1))
+
+
+def test_broadcast_axis_of_extent_one_does_not_join() -> None:
+    make = Maker(x=(4, 5), row=(1, 5), out=(4, 5))
+    make.store("out", make.builder.operation("mul", (make.load("x"), make.load("row"))))
+    analysis = analyse(make.kernel())
+    assert analysis.find(Axis("row", 0)) != analysis.find(Axis("out", 0))
+
+
+def test_reduction_binds_its_axis_only() -> None:
+    make = Maker(x=(4, 5), out=(4, 1))
+    make.store("out", make.builder.operation("sum", (make.load("x"),), axes=(1,)))
+    analysis = analyse(make.kernel())
+    found = analysis.binding(Axis("x", 1))
+    assert found is not None
+    assert found.operation == "sum"
+    assert analysis.binding(Axis("x", 0)) is None
+
+
+def test_transposed_sum_repeats_a_class() -> None:
+    make = Maker(x=(4, 4), out=(4, 4))
+    value = make.load("x")
+    turned = make.builder.operation("transpose", (value,), permutation=(1, 0))
+    make.store("out", make.builder.operation("add", (value, turned)))
+    analysis = analyse(make.kernel())
+    assert analysis.binding(Axis("x", 0)) is None
+    assert not analysis.splittable(Axis("x", 0))
+
+
+def test_in_place_transpose_repeats_a_class_through_memory() -> None:
+    make = Maker(x=(4, 4))
+    make.store("x", make.builder.operation("transpose", (make.load("x"),), permutation=(1, 0)))
+    assert not analyse(make.kernel()).splittable(Axis("x", 0))
+
+
+def test_partial_slice_binds_but_whole_slice_does_not() -> None:
+    make = Maker(x=(4, 6), out=(4, 3))
+    ranges = ((0, 4, 1), (3, 3, 1))
+    make.store("out", make.builder.operation("slice", (make.load("x"),), ranges=ranges))
+    analysis = analyse(make.kernel())
+    assert analysis.splittable(Axis("x", 0))
+    assert not analysis.splittable(Axis("x", 1))
+
+
+def test_partial_load_binds_the_parameter_axis() -> None:
+    make = Maker(x=(4, 6), out=(4, 3))
+    value = make.builder.value(TileType(F32, (4, 3)))
+    make.builder.append(Load(value, "x", (Range(0, 4), Range(1, 3))))
+    make.store("out", value)
+    analysis = analyse(make.kernel())
+    assert analysis.binding(Axis("x", 1)) is not None
+    assert analysis.binding(Axis("out", 1)) is not None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "groups"),
+    [
+        ((4, 5), (4, 1, 5), [((0,), (0,)), ((1,), (2,))]),
+        ((20,), (4, 5), [((0,), (0, 1))]),
+        ((4, 5, 6), (20, 6), [((0, 1), (0,)), ((2,), (1,))]),
+        ((6, 4), (4, 6), [((0, 1), (0, 1))]),
+        ((1, 1), (), []),
+        ((2, 3, 4, 5), (6, 4, 5), [((0, 1), (0,)), ((2,), (1,)), ((3,), (2,))]),
+        ((0, 3), (0, 3), [((0,), (0,)), ((1,), (1,))]),
+    ],
+)
+def test_reshape_groups(before: tuple[int, ...], after: tuple[int, ...], groups: list[object]) -> None:
+    assert list(reshape_groups(before, after)) == groups
+
+
+def test_binding_survives_joins_in_either_order() -> None:
+    make = Maker(x=(4, 5), out=(4, 5), total=(4, 1))
+    value = make.load("x")
+    make.store("total", make.builder.operation("sum", (value,), axes=(1,)))
+    make.store("out", make.builder.operation("neg", (value,)))
+    analysis = analyse(make.kernel())
+    assert analysis.binding(Axis("out", 1)) is not None
