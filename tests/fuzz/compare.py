@@ -1,0 +1,95 @@
+"""Run a random kernel on one target and compare with the oracle; make a failing kernel small."""
+
+from __future__ import annotations
+
+import linecache
+from typing import Any
+
+import numpy as np
+
+import pypto
+from fuzz.generator import REFUSALS, Kernel
+from fuzz.shadow import SAFETY, Shadow
+
+TARGETS = ("eager", "reference", "cpu")
+
+
+def tile_function(kernel: Kernel, decorator: Any = pypto.tile) -> Any:
+    """Return the kernel as a tile function whose source inspect and tracebacks can read."""
+    file = f"<{kernel.name} {abs(hash(kernel.source)):x}>"
+    source = kernel.source
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {"pypto": pypto, "__name__": kernel.name}
+    exec(compile(source, file, "exec"), namespace)
+    return decorator(namespace["kernel"])
+
+
+def difference(function: Any, kernel: Kernel, target: str) -> str | None:
+    """Return how the target's result differs from what it must be, or None."""
+    expected = kernel.expected()
+    arrays = {argument.name: argument.make() for argument in kernel.arguments}
+    pypto.compile(function, target=target).execute(*arrays.values())
+    for name, array in arrays.items():
+        found = wrong_elements(array, expected[name])
+        if found is not None:
+            return f"{target}: {name} {found}"
+    return None
+
+
+def wrong_elements(array: np.ndarray, expected: Shadow) -> str | None:
+    if array.dtype.kind in "iub":
+        wrong = array != expected.value
+        allowed = np.zeros(array.shape)
+    else:
+        got = array.astype(np.float64)
+        allowed = SAFETY * expected.error
+        with np.errstate(all="ignore"):
+            near = np.abs(got - expected.value) <= allowed
+        wrong = ~(near | (got == expected.value) | (np.isnan(got) & np.isnan(expected.value)))
+    if not wrong.any():
+        return None
+    where = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(wrong)))
+    position = where if array.ndim else ()
+    return (
+        f"{array.dtype}{list(array.shape)}: {int(wrong.sum())} of {wrong.size} elements wrong, first at {position}: "
+        f"got {array[position]!r}, want {expected.value[position]!r} within {allowed[position]:.3g}"
+    )
+
+
+def failure(kernel: Kernel, target: str) -> str | None:
+    """Return what goes wrong, a raised error included, or None."""
+    try:
+        return difference(tile_function(kernel), kernel, target)
+    except Exception as error:  # a fuzzer reports whatever happens
+        return f"{target}: {type(error).__name__}: {error}"
+
+
+def smallest(kernel: Kernel, target: str) -> Kernel:
+    """Drop statements while the kernel still fails and its oracle still stands."""
+    shrunk = True
+    while shrunk:
+        shrunk = False
+        for position in reversed(range(len(kernel.statements))):
+            smaller = kernel.without(position)
+            if smaller.statements and fails_validly(smaller, target):
+                kernel, shrunk = smaller, True
+    return drop_arguments(kernel, target)
+
+
+def fails_validly(kernel: Kernel, target: str) -> bool:
+    try:
+        kernel.expected()
+    except (*REFUSALS, NameError, SyntaxError):
+        return False
+    outputs = [argument.name for argument in kernel.arguments if argument.name.startswith("out")]
+    written = any(f"{name}[" in statement for name in outputs for statement in kernel.statements)
+    return written and failure(kernel, target) is not None
+
+
+def drop_arguments(kernel: Kernel, target: str) -> Kernel:
+    for argument in kernel.arguments:
+        remaining = tuple(item for item in kernel.arguments if item is not argument)
+        smaller = Kernel(kernel.name, remaining, kernel.statements)
+        if argument.name not in "\n".join(kernel.statements) and fails_validly(smaller, target):
+            kernel = smaller
+    return kernel
