@@ -68,7 +68,7 @@ def print_statement(statement: Statement, indent: str = "") -> str:
 
 
 def same(left: Module | Kernel, right: Module | Kernel) -> bool:
-    """Return whether two modules or kernels are the same in every bit: unlike for ``==``, NaN is NaN, 0.0 is not -0.0."""
+    """Return whether two modules or kernels are the same in every bit: here NaN is NaN and 0.0 is not -0.0."""
     return _text(left) == _text(right)
 
 

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any
 
 from pypto.ir.dtypes import DType
-from pypto.ir.nodes import Attribute, Pipe, TileType
+from pypto.ir.nodes import Attribute, Level, Pipe, TileType
 
 Attributes = Mapping[str, Attribute]
 InferTypes = Callable[[tuple[TileType, ...], Attributes], tuple[TileType, ...]]
@@ -58,6 +58,8 @@ class OperationDefinition:
     types its operands may have; `error_bound` is what a target may be off by (`docs/numerics.md`). Emission rules are
     kept by target under the same name: `codegen/llvm/rules` and `codegen/ascendc/rules`; a test demands one of each
     for every record.
+
+    `optional` names the attributes that may be left out; `level` is the first level at which the operation occurs.
     """
 
     name: str
@@ -72,3 +74,5 @@ class OperationDefinition:
     attributes: tuple[str, ...] = ()
     pipe: Pipe = Pipe.V
     variadic: bool = False
+    optional: tuple[str, ...] = ()
+    level: Level = Level.TILE

@@ -188,6 +188,7 @@ _RECORDS = (
         "a number, in every element of a shape (default: a scalar)",
         ALL,
         attributes=("dtype", "shape", "value"),
+        optional=("shape",),
     ),
     OperationDefinition(
         "undefined",

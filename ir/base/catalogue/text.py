@@ -85,7 +85,7 @@ _MEMORY: dict[str, Entry] = {
         "keep offset and offset + (extent - 1) * step below {extent} and not negative, or use `fill` or `clip`",
     ),
     "region-unproven": Entry(
-        "range {number}, elements {first} to {last}, may leave axis {number} of {name}, which has {extent} elements: {why}",
+        "range {number} covers {first} to {last}, which may leave axis {number} of {name} ({extent} elements): {why}",
         "write numbers for extents, bound the index with min and max, or load with `fill` and store with `clip`",
     ),
     "stored-type": Entry("{value} is {type} but the region holds {expected}", "store a value of type {expected}"),

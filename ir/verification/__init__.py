@@ -1,0 +1,1 @@
+"""The rules of each level; `pypto.ir.verifier` is the front door."""

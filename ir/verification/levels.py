@@ -1,0 +1,217 @@
+"""Rules of the levels below *tile*: buffers, flags and addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pypto.ir.nodes import Buffer, For, If, Kernel, Level, Operation, Space, Statement, Value, operands, results
+from pypto.ir.verification.violation import Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One on-chip memory of dav-2201: bytes, and the alignment of an address in bytes."""
+
+    capacity: int
+    alignment: int
+
+
+MEMORIES: dict[Space, Memory] = {
+    Space.UB: Memory(192 * 1024, 32),
+    Space.L1: Memory(512 * 1024, 32),
+    Space.L0A: Memory(64 * 1024, 512),
+    Space.L0B: Memory(64 * 1024, 512),
+    Space.L0C: Memory(128 * 1024, 64),
+}
+"""Sizes per core of dav-2201; shared/ascendc.md section 2 has the sources."""
+
+LARGEST_FLAG = 5
+"""Largest flag id: in static-tensor style the hardware's ids 6 and 7 are reserved."""
+
+DEPTHS = (1, 2, 3)
+
+
+def check_buffers(kernel: Kernel) -> dict[str, Buffer]:
+    """Return the kernel's buffers by name; raises Violation for one that cannot be."""
+    if kernel.buffers and kernel.level is Level.TILE:
+        details = {"what": f"buffer {kernel.buffers[0].name}", "level": "tile", "needed": Level.BUFFERED.value}
+        raise Violation("wrong-level", kernel, **details)
+    buffers: dict[str, Buffer] = {}
+    for buffer in kernel.buffers:
+        if buffer.name in buffers:
+            raise Violation("duplicate-buffer", kernel, buffer=buffer.name)
+        if what := _fault(buffer):
+            raise Violation("buffer-shape", kernel, buffer=buffer.name, what=what)
+        buffers[buffer.name] = buffer
+    return buffers
+
+
+def _fault(buffer: Buffer) -> str:
+    if buffer.space is Space.GM:
+        return "in gm"
+    if buffer.depth not in DEPTHS:
+        return f"of depth {buffer.depth}"
+    negative = [extent for extent in buffer.shape if extent < 0]
+    return f"of extent {negative[0]}" if negative else ""
+
+
+Flag = tuple[str, str, int]
+
+
+def show_flag(flag: Flag) -> str:
+    return f"flag {flag[0]} -> {flag[1]} {flag[2]}"
+
+
+def check_flags(kernel: Kernel) -> None:
+    """Raise Violation unless flags (binary) are set and waited for in turn on every way through the kernel."""
+    raised = _flags_after(kernel.body, frozenset())
+    for flag in sorted(raised):
+        raise Violation("flag-leaked", kernel, flag=show_flag(flag))
+
+
+def _flags_after(body: tuple[Statement, ...], raised: frozenset[Flag]) -> frozenset[Flag]:
+    for statement in body:
+        if isinstance(statement, Operation):
+            raised = _flags_after_operation(statement, raised)
+        elif isinstance(statement, For):
+            _check_loop(statement, raised)
+        elif isinstance(statement, If):
+            raised = _flags_after_branches(statement, raised)
+    return raised
+
+
+def _flags_after_operation(operation: Operation, raised: frozenset[Flag]) -> frozenset[Flag]:
+    if operation.name not in ("set_flag", "wait_flag"):
+        return raised
+    flag = _flag(operation)
+    if operation.name == "set_flag":
+        if flag in raised:
+            raise Violation("flag-raised", operation, flag=show_flag(flag))
+        return raised | {flag}
+    if flag not in raised:
+        raise Violation("flag-lowered", operation, flag=show_flag(flag))
+    return raised - {flag}
+
+
+def _flag(operation: Operation) -> Flag:
+    source, destination, number = (operation.attribute(name) for name in ("source", "destination", "id"))
+    assert isinstance(number, int), "attributes are checked before flags"
+    if not 0 <= number <= LARGEST_FLAG:
+        raise Violation("flag-id", operation, id=number, limit=LARGEST_FLAG)
+    if source == destination:
+        raise Violation("flag-pipes", operation, source=source, destination=destination)
+    return str(source), str(destination), number
+
+
+def _check_loop(loop: For, raised: frozenset[Flag]) -> None:
+    after = _flags_after(loop.body, raised)
+    for flag in sorted(after ^ raised):
+        before, now = ("set", "not set") if flag in raised else ("not set", "set")
+        raise Violation("flag-loop", loop, flag=show_flag(flag), before=before, after=now)
+
+
+def _flags_after_branches(choice: If, raised: frozenset[Flag]) -> frozenset[Flag]:
+    then, other = _flags_after(choice.then_body, raised), _flags_after(choice.else_body, raised)
+    for flag in sorted(then ^ other):
+        states = ("set", "not set") if flag in then else ("not set", "set")
+        raise Violation("flag-branch", choice, flag=show_flag(flag), then=states[0], other=states[1])
+    return then
+
+
+def check_addresses(kernel: Kernel, memories: dict[Space, Memory]) -> None:
+    """Raise Violation unless every buffer lies aligned inside its memory and overlaps no other while in use."""
+    for buffer in kernel.buffers:
+        _check_address(buffer, kernel, memories[buffer.space])
+    lives = Lives()
+    lives.visit(kernel.body)
+    used = sorted((item for item in kernel.buffers if item.name in lives.spans), key=_start)
+    for position, first in enumerate(used):
+        for second in used[position + 1 :]:
+            if first.space is second.space and _overlap(first, second) and lives.meet(first.name, second.name):
+                details = {"first": first.name, "first_bytes": _bytes(first), "space": first.space.value}
+                details |= {"second": second.name, "second_bytes": _bytes(second)}
+                raise Violation("buffer-overlap", kernel, **details)
+
+
+def _check_address(buffer: Buffer, kernel: Kernel, memory: Memory) -> None:
+    if buffer.address is None:
+        raise Violation("missing-address", kernel, buffer=buffer.name)
+    details = {"buffer": buffer.name, "space": buffer.space.value}
+    if buffer.address < 0 or buffer.address % memory.alignment:
+        raise Violation("misaligned-address", kernel, address=buffer.address, alignment=memory.alignment, **details)
+    if _end(buffer) > memory.capacity:
+        raise Violation("over-capacity", kernel, end=_end(buffer), capacity=memory.capacity, **details)
+
+
+def _start(buffer: Buffer) -> int:
+    return buffer.address or 0
+
+
+def _end(buffer: Buffer) -> int:
+    return _start(buffer) + buffer.depth * buffer.slot_bytes
+
+
+def _bytes(buffer: Buffer) -> str:
+    return f"bytes {_start(buffer)} to {_end(buffer) - 1}"
+
+
+def _overlap(first: Buffer, second: Buffer) -> bool:
+    return _start(first) < _end(second) and _start(second) < _end(first)
+
+
+@dataclass(slots=True)
+class Lives:
+    """When each buffer is in use: first and last position of a touch, statements counted in program order.
+
+    A buffer that is touched inside a loop and outside it is in use during the whole loop.
+    """
+
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    position: int = 0
+
+    def meet(self, first: str, second: str) -> bool:
+        (start, end), (other_start, other_end) = self.spans[first], self.spans[second]
+        return start <= other_end and other_start <= end
+
+    def visit(self, body: tuple[Statement, ...]) -> None:
+        for statement in body:
+            self.position += 1
+            self.touch(_values_before(statement))
+            if isinstance(statement, For):
+                self.visit_loop(statement)
+            elif isinstance(statement, If):
+                self.visit(statement.then_body)
+                self.touch(statement.then_yielded + statement.results)
+                self.visit(statement.else_body)
+                self.touch(statement.else_yielded + statement.results)
+            self.touch(results(statement))
+
+    def visit_loop(self, loop: For) -> None:
+        start, outside = self.position, set(self.spans)
+        self.visit(loop.body)
+        self.position += 1
+        self.touch(loop.carried + loop.yielded)
+        touched = {name for name, (_, end) in self.spans.items() if end > start}
+        self.stretch(touched & outside, start)
+
+    def stretch(self, names: set[str], start: int) -> None:
+        """Keep buffers known before a loop in use from its start to its end."""
+        for name in names:
+            first, _ = self.spans[name]
+            self.spans[name] = (min(first, start), self.position)
+
+    def touch(self, values: tuple[Value, ...]) -> None:
+        for name in _buffers(values):
+            first, _ = self.spans.get(name, (self.position, 0))
+            self.spans[name] = (first, self.position)
+
+
+def _values_before(statement: Statement) -> tuple[Value, ...]:
+    if isinstance(statement, For):
+        return statement.initial + statement.carried + statement.results
+    return () if isinstance(statement, If) else operands(statement)
+
+
+def _buffers(values: tuple[Value, ...]) -> Iterator[str]:
+    return (value.buffer for value in values if value.buffer is not None)
