@@ -130,6 +130,10 @@ def _saturate(x: Array, dtype: DType) -> Array:
     return np.where((x > 0) & ~inside, information.max, result).astype(dtype.numpy)
 
 
+def identity(x: Array) -> Array:
+    return x
+
+
 def maximum(x: Array, y: Array) -> Array:
     return np.maximum(x, y)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from pypto.ir.dtypes import ALL, BOOL, F32, F64, I8, I16, I32, I64, U8, DType
 from pypto.ir.nodes import Pipe
-from pypto.ir.operations import meanings, rules
+from pypto.ir.operations import hardware, meanings, rules
 from pypto.ir.operations.definition import Category, Cost, InferTypes, Meaning, OperationDefinition
 
 FLOATS = (F32, F64)
@@ -220,4 +220,4 @@ _RECORDS = (
     _synchronisation("pipe_barrier", "wait until everything issued to `pipe` has finished", Pipe.S, "pipe"),
 )
 
-TABLE: dict[str, OperationDefinition] = {record.name: record for record in _RECORDS}
+TABLE: dict[str, OperationDefinition] = {record.name: record for record in _RECORDS + hardware.RECORDS}
