@@ -10,6 +10,8 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from pypto.codegen.llvm.code import Machine
+
 
 @dataclass(frozen=True, slots=True)
 class Register:
@@ -63,12 +65,30 @@ def constant(value: float | int | bool, element: str, lanes: int = 1) -> Registe
 
 @dataclass(slots=True)
 class FunctionBuilder:
-    """Collects the lines of one function and the declarations it needs."""
+    """Collects the lines of one function and the declarations it needs.
+
+    The flags say what the machine's instructions can do (`for_machine` sets them): fused multiply-add; conversion between
+    f16 and f32; AVX-512's scaling by a power of two. Without them the rules use others, right on every machine.
+    """
 
     lines: list[str] = field(default_factory=list)
     declarations: set[str] = field(default_factory=set)
     counter: int = 0
     block: str = "entry"
+    has_fma: bool = True
+    has_half: bool = False
+    has_scalef: bool = False
+
+    @staticmethod
+    def for_machine(machine: Machine) -> FunctionBuilder:
+        """Return an empty builder with the flags of `machine`, read from its triple and its list of features."""
+        features = set(machine.features.split(","))
+        arm = machine.triple.startswith(("aarch64", "arm64"))
+        return FunctionBuilder(
+            has_fma=arm or bool(features & {"+fma", "+avx512f"}),
+            has_half=arm or bool(features & {"+f16c", "+avx512f"}),
+            has_scalef={"+avx512f", "+avx512vl"} <= features,
+        )
 
     # -- names and lines
 

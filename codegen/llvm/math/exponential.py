@@ -1,0 +1,128 @@
+"""exp, the logistic function and tanh, from one range reduction.
+
+x = n log(2) + r with an integer n and |r| <= log(2) / 2 (Cody and Waite: log(2) in two terms), e^x = 2^n e^r, and
+e^r = 1 + r + r^2 P(r) with a minimax P (`coefficients`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pypto.codegen.llvm.builder import FunctionBuilder, Register
+from pypto.codegen.llvm.math import coefficients
+from pypto.codegen.llvm.math.lanes import Lanes
+
+
+@dataclass(frozen=True, slots=True)
+class _Constants:
+    """Per format: log(2) in two terms, coefficients of P, and the ends outside which e^x rounds to 0 or overflows."""
+
+    high: float
+    low: float
+    tail: tuple[float, ...]
+    underflow: float
+    overflow: float
+
+
+_CONSTANTS = {
+    "float": _Constants(
+        coefficients.LOG2_HIGH_F32, coefficients.LOG2_LOW_F32, coefficients.EXP_F32, underflow=-104.0, overflow=89.0
+    ),
+    "double": _Constants(
+        coefficients.LOG2_HIGH_F64, coefficients.LOG2_LOW_F64, coefficients.EXP_F64, underflow=-746.0, overflow=710.0
+    ),
+}
+_SCALEF = {
+    ("float", 16): "ps.512", ("float", 8): "ps.256", ("float", 4): "ps.128",
+    ("double", 8): "pd.512", ("double", 4): "pd.256", ("double", 2): "pd.128",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduced:
+    """x = n log(2) + r. `shifted` is n + 1.5 * 2^mantissa_bits: its low bits are n."""
+
+    n: Register
+    shifted: Register
+    r: Register
+
+
+def _reduce(lanes: Lanes, x: Register) -> _Reduced:
+    constants = _CONSTANTS[lanes.element]
+    magic = lanes.number(lanes.format.magic)
+    shifted = lanes.multiply_add(x, lanes.number(1.0 / math.log(2.0)), magic)
+    n = lanes.subtract(shifted, magic)
+    r = lanes.multiply_add(n, lanes.number(-constants.high), x)
+    return _Reduced(n, shifted, lanes.multiply_add(n, lanes.number(-constants.low), r))
+
+
+def _power_of_two(lanes: Lanes, exponent: Register) -> Register:
+    """2^exponent for an integer within the range of normal numbers (anything for other bits)."""
+    shifted = lanes.on_bits("shl", exponent, lanes.format.mantissa_bits)
+    return lanes.from_bits(lanes.on_bits("add", shifted, lanes.format.one_bits))
+
+
+def _scale(lanes: Lanes, value: Register, reduced: _Reduced) -> Register:
+    """value * 2^n, rounded once: by two factors (n may lie outside the exponent's range), of which the first is exact."""
+    variant = _SCALEF.get((lanes.element, lanes.lanes))
+    if lanes.builder.has_scalef and variant is not None:
+        return _scale_by_instruction(lanes, value, reduced.n, variant)
+    exponent = lanes.on_bits("sub", lanes.to_bits(reduced.shifted), lanes.format.magic_bits)
+    half = lanes.on_bits("ashr", exponent, 1)
+    rest = lanes.on_bits("sub", exponent, half)
+    return lanes.multiply(lanes.multiply(value, _power_of_two(lanes, half)), _power_of_two(lanes, rest))
+
+
+def _scale_by_instruction(lanes: Lanes, value: Register, n: Register, variant: str) -> Register:
+    """AVX-512's vscalef."""
+    symbol, type_ = f"llvm.x86.avx512.mask.scalef.{variant}", value.type
+    mask = "i16" if lanes.lanes == 16 else "i8"
+    rounding = variant.endswith("512")  # the widest form takes a rounding mode; 4 is the current one
+    parameters = f"{type_}, {type_}, {type_}, {mask}" + (", i32" if rounding else "")
+    lanes.builder.declarations.add(f"declare {type_} @{symbol}({parameters})")
+    arguments = f"{value.typed}, {n.typed}, {type_} zeroinitializer, {mask} -1" + (", i32 4" if rounding else "")
+    return lanes.builder.emit(f"call {type_} @{symbol}({arguments})", lanes.element, lanes.lanes)
+
+
+def _exponential_of_reduced(lanes: Lanes, r: Register) -> Register:
+    return lanes.polynomial(r, (1.0, 1.0, *_CONSTANTS[lanes.element].tail))
+
+
+def _exponential(lanes: Lanes, x: Register) -> Register:
+    """e^x for x that `underflow` and `overflow` bound, or NaN."""
+    reduced = _reduce(lanes, x)
+    return _scale(lanes, _exponential_of_reduced(lanes, reduced.r), reduced)
+
+
+def exponential(builder: FunctionBuilder, x: Register) -> Register:
+    """e^x: 0 at -inf, inf at inf, NaN at NaN; subnormal results are rounded once."""
+    lanes = Lanes.of(builder, x)
+    constants = _CONSTANTS[lanes.element]
+    return _exponential(lanes, lanes.at_least(lanes.at_most(x, constants.overflow), constants.underflow))
+
+
+def sigmoid(builder: FunctionBuilder, x: Register) -> Register:
+    """1 / (1 + e^-x), as e^x / (1 + e^x) for negative x: nothing overflows, small results keep their relative precision."""
+    lanes = Lanes.of(builder, x)
+    magnitude = lanes.negate(lanes.absolute(x))
+    small = _exponential(lanes, lanes.at_least(magnitude, _CONSTANTS[lanes.element].underflow))
+    one = lanes.number(1.0)
+    negative = lanes.compare("olt", x, lanes.number(0.0))
+    return lanes.divide(lanes.select(negative, small, one), lanes.add(one, small))
+
+
+def tanh_double(builder: FunctionBuilder, x: Register) -> Register:
+    """tanh(a) = -m / (m + 2) with m = e^(-2a) - 1 and a = |x|, in double.
+
+    m = 2^n (e^r - 1) + (2^n - 1) is formed without cancellation, so that results near 0 keep their relative precision.
+    """
+    lanes = Lanes.of(builder, x)
+    bounded = lanes.at_most(lanes.absolute(x), 20.0)  # tanh rounds to 1 from 19.1 on
+    reduced = _reduce(lanes, lanes.multiply(bounded, lanes.number(-2.0)))
+    tail = lanes.polynomial(reduced.r, coefficients.EXPM1_F64)
+    grown = lanes.multiply_add(lanes.multiply(reduced.r, reduced.r), tail, reduced.r)
+    scale = _power_of_two(lanes, lanes.on_bits("sub", lanes.to_bits(reduced.shifted), lanes.format.magic_bits))
+    less_one = lanes.multiply_add(scale, grown, lanes.subtract(scale, lanes.number(1.0)))
+    result = lanes.divide(less_one, lanes.add(less_one, lanes.number(2.0)))
+    return lanes.copy_sign(result, x)

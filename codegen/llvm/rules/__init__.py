@@ -1,0 +1,20 @@
+"""Emission rules of the CPU target: one for every elementwise operation of the table, under its name.
+
+A rule appends instructions for any number of lanes (1, or a power of two) and returns the result's register. They are
+straight-line code and round the same way at every number of lanes, so that a scalar tail has the bits of the vector body.
+"""
+
+from pypto.codegen.llvm.rules.dispatch import RULES, elementwise
+from pypto.codegen.llvm.rules.reduction import combine, reduction_identity
+from pypto.codegen.llvm.rules.representation import element, from_memory, memory_element, to_memory
+
+__all__ = [
+    "RULES",
+    "combine",
+    "element",
+    "elementwise",
+    "from_memory",
+    "memory_element",
+    "reduction_identity",
+    "to_memory",
+]

@@ -1,0 +1,182 @@
+"""Fit the polynomials of `codegen/llvm/math/coefficients.py` and print that file.
+
+    python scripts/fit_polynomials.py > codegen/llvm/math/coefficients.py
+
+Each is the minimax approximation (smallest largest weighted error, by Remez's exchange) of the function named beside it, in
+60-digit arithmetic with mpmath, then rounded to its element type. The errors in the comments are those before rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from mpmath import mp, mpf
+
+mp.dps = 60
+Function = Callable[[Any], Any]
+
+
+def alternation(error: Function, low: Any, high: Any, before: list[Any], samples: int = 1200) -> tuple[list[Any], Any]:
+    """Return as many points as `before` where `error` is largest with alternating sign, and the largest magnitude."""
+    count = len(before)
+    grid = [low + (high - low) * (1 - mp.cos(mp.pi * k / samples)) / 2 for k in range(samples + 1)]
+    points = sorted(grid + before)
+    values = [error(point) for point in points]
+    extrema: list[tuple[Any, Any]] = []
+    for point, value in zip(points, values, strict=True):
+        if extrema and (extrema[-1][1] > 0) == (value > 0):
+            if abs(value) > abs(extrema[-1][1]):
+                extrema[-1] = (point, value)
+        else:
+            extrema.append((point, value))
+    while len(extrema) > count:
+        extrema.pop(0 if abs(extrema[0][1]) < abs(extrema[-1][1]) else -1)
+    return [point for point, _ in extrema], max(abs(value) for value in values)
+
+
+def polynomial(function: Function, weight: Function, low: Any, high: Any, degree: int) -> tuple[list[Any], Any]:
+    """Return coefficients (constant first) that minimise the largest weight(x) |p(x) - function(x)|, and that error."""
+    low, high, count = mpf(low), mpf(high), degree + 2
+    # Off centre, as a weight may vanish in the middle of the interval.
+    points = [low + (high - low) * (1 - mp.cos(mp.pi * (k + mpf("0.41")) / count)) / 2 for k in range(count)]
+    for _ in range(12):
+        rows = [[weight(x) * x**k for k in range(degree + 1)] + [(-1) ** i] for i, x in enumerate(points)]
+        solution = mp.lu_solve(mp.matrix(rows), mp.matrix([weight(x) * function(x) for x in points]))
+        found = [solution[k] for k in range(degree + 1)]
+        levelled = abs(solution[degree + 1])
+        error = _weighted_error(found, function, weight)
+        points, largest = alternation(error, low, high, points)
+        if largest <= levelled * mpf("1.0005"):
+            break
+    return found, largest
+
+
+def _weighted_error(found: list[Any], function: Function, weight: Function) -> Function:
+    return lambda x: weight(x) * (mp.polyval(found[::-1], x) - function(x))
+
+
+def rational(function: Function, low: float, high: float, top: int, bottom: int) -> tuple[list[Any], list[Any], float]:
+    """Return numerator and denominator (constant 1) that minimise the largest relative error, and that error.
+
+    Least squares, re-weighted by the size of the error (Lawson) and by the previous denominator (Sanathanan and Koerner).
+    """
+    nodes = (low + (high - low) * (1 - np.cos(np.pi * (np.arange(600) + 0.5) / 600)) / 2).tolist()
+    points = [mpf(node) for node in nodes]
+    values = [function(x) for x in points]
+    weights = [mpf(1)] * len(points)
+    previous = [mpf(1)] * len(points)
+    best: tuple[list[Any], list[Any], float] | None = None
+    for _ in range(40):
+        rows, right = [], []
+        for x, value, weight, denominator in zip(points, values, weights, previous, strict=True):
+            scale = mp.sqrt(weight) / (value * denominator)
+            rows.append([scale * x**k for k in range(top + 1)] + [-scale * value * x**k for k in range(1, bottom + 1)])
+            right.append(scale * value)
+        matrix = mp.matrix(rows)
+        solution = mp.lu_solve(matrix.T * matrix, matrix.T * mp.matrix(right))
+        over = [solution[k] for k in range(top + 1)]
+        under = [mpf(1)] + [solution[top + k] for k in range(1, bottom + 1)]
+        previous = [mp.polyval(under[::-1], x) for x in points]
+        errors = [
+            abs(mp.polyval(over[::-1], x) / below / value - 1)
+            for x, below, value in zip(points, previous, values, strict=True)
+        ]
+        largest = float(max(errors))
+        if best is None or largest < best[2]:
+            best = (over, under, largest)
+        weights = [weight * error for weight, error in zip(weights, errors, strict=True)]
+        total = sum(weights)
+        weights = [weight / total for weight in weights]
+    assert best is not None
+    return best
+
+
+HALF_LOG2 = mp.log(2) / 2
+TINY = mpf(10) ** -20
+
+
+def exponential_tail(r: Any) -> Any:
+    """(e^r - 1 - r) / r^2."""
+    return (mp.expm1(r) - r) / r**2 if abs(r) > TINY else mpf(1) / 2
+
+
+def logarithm_tail(f: Any) -> Any:
+    """(log(1 + f) - f + f^2 / 2) / f^3."""
+    return (mp.log1p(f) - f + f * f / 2) / f**3 if abs(f) > TINY else mpf(1) / 3
+
+
+def area_tangent_tail(z: Any) -> Any:
+    """(2 atanh(s) - 2 s) / s^3 with z = s^2."""
+    s = mp.sqrt(z)
+    return (2 * mp.atanh(s) - 2 * s) / s**3 if z > TINY else mpf(2) / 3
+
+
+def over_root(function: Function) -> Function:
+    """function(sqrt(z)) / sqrt(z)."""
+    return lambda z: function(mp.sqrt(z)) / mp.sqrt(z)
+
+
+def show(name: str, comment: str, coefficients: list[Any], single: bool) -> None:
+    rounded = [float(np.float32(float(value))) if single else float(value) for value in coefficients]
+    print(f"\n# {comment}")
+    print(f"{name} = (")
+    for value in rounded:
+        print(f"    {value!r},")
+    print(")")
+
+
+def show_polynomial(name: str, text: str, single: bool, degree: int, fit: tuple[Function, Function, Any, Any]) -> None:
+    found, error = polynomial(*fit, degree)
+    show(name, f"{text}, relative error {float(error):.1e}", found, single)
+
+
+def show_rational(name: str, text: str, function: Function, end: float, degrees: tuple[int, int]) -> None:
+    over, under, error = rational(over_root(function), 1e-12, end**2, *degrees)
+    show(f"{name}_NUMERATOR", f"{text}, relative error {error:.1e}", over, True)
+    show(f"{name}_DENOMINATOR", "its denominator", under, True)
+
+
+def show_logarithm_of_two() -> None:
+    """log(2) in two terms, the first with few enough bits that its product with an exponent is exact."""
+    print("\n# log(2) in two terms; times any binary exponent the first is exact")
+    for name, bits in (("F32", 9), ("F64", 32)):
+        high = mp.nint(mp.log(2) * 2**bits) / 2**bits
+        print(f"LOG2_HIGH_{name}, LOG2_LOW_{name} = {float(high)!r}, {float(mp.log(2) - high)!r}")
+
+
+def main() -> None:
+    print('"""Coefficients, constant term first; printed by scripts/fit_polynomials.py, which derives them."""')
+    show_logarithm_of_two()
+    reduced = (-HALF_LOG2, HALF_LOG2)
+    exponential = (exponential_tail, lambda r: (r * r + TINY) / mp.exp(r), *reduced)
+    less_one = (exponential_tail, lambda r: abs(r * r / mp.expm1(r)) + TINY if abs(r) > TINY else TINY, *reduced)
+    text = "(e^r - 1 - r) / r^2 for |r| <= log(2) / 2, weighted for e^r"
+    show_polynomial("EXP_F32", text, True, 4, exponential)
+    show_polynomial("EXP_F64", text, False, 9, exponential)
+    show_polynomial("EXPM1_F64", f"{text} - 1", False, 10, less_one)
+    ends = (mp.sqrt(mpf(1) / 2) - 1, mp.sqrt(2) - 1)
+    weight = lambda f: abs(f**3 / mp.log1p(f)) + TINY if abs(f) > TINY else TINY  # noqa: E731
+    show_polynomial(
+        "LOG_F32",
+        "(log(1 + f) - f + f^2 / 2) / f^3 for 1 + f from sqrt(1/2) to sqrt(2)",
+        True,
+        6,
+        (logarithm_tail, weight, *ends),
+    )
+    end = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2
+    weight = lambda z: z / (1 + z) + TINY  # noqa: E731
+    show_polynomial(
+        "LOG_F64",
+        "(2 atanh(s) - 2 s) / s^3 in z = s^2, s = f / (2 + f)",
+        False,
+        6,
+        (area_tangent_tail, weight, mpf(0), end),
+    )
+    show_rational("ERF_F32", "erf(x) / x in z = x^2 for |x| <= 3.93", mp.erf, 3.93, (5, 5))
+    show_rational("TANH_F32", "tanh(x) / x in z = x^2 for |x| <= 9.02", mp.tanh, 9.02, (4, 4))
+
+
+if __name__ == "__main__":
+    main()
