@@ -1,4 +1,4 @@
-"""`make demo`: one fused kernel, all the way: Python, checked numbers, PTO IR at the first and the last level, AscendC."""
+"""`make demo`: one fused kernel, all the way from Python to checked numbers, PTO IR and AscendC."""
 
 import inspect
 import textwrap

@@ -1,7 +1,8 @@
 """LayerNorm + GELU + Add as one kernel: three tile functions whose intermediates never reach global memory.
 
-Each tile function is written for one row: `shape=(None,)` says that the body sees one axis, whole, and that the axes before it are a
-batch of rows. (With `shape=(128,), tile_num=16` a row of 2048 would be normalised in 16 pieces of 128, each on its own.)
+Each tile function is written for one row: `shape=(None,)` says that the body sees one axis, whole, and that the axes
+before it are a batch of rows. (With `shape=(128,), tile_num=16` a row of 2048 would be normalised in 16 pieces of 128,
+each on its own.)
 """
 
 import math

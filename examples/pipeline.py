@@ -1,7 +1,8 @@
 """Three stages linked tile by tile: load a block, convolve it, write it back.
 
-Stages 1 and 3 are explicit SPMD: each of the 8 blocks asks for its number and computes which part of the array is its own. Stage 2 does
-not, and works on whatever tile it is handed. The links are arrays of shape (8, 128, 128), one item per tile.
+Stages 1 and 3 are explicit SPMD: each of the 8 blocks asks for its number and computes which part of the array is its
+own. Stage 2 does not, and works on whatever tile it is handed. The links are arrays of shape (8, 128, 128), one item
+per tile.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Softmax over rows, written out and from the library; numbers, IR and timing-free checks for widths that fill no vector."""
+"""Softmax over rows, written out and from the library, for widths that fill no vector too."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Arguments are used where they lie: every second row, backwards, transposed, a window of a larger array. Nothing is copied."""
+"""Arguments are used where they lie: every second row, backwards, transposed, a window. Nothing is copied."""
 
 import numpy as np
 
