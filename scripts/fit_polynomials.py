@@ -2,8 +2,9 @@
 
     python scripts/fit_polynomials.py > codegen/llvm/math/coefficients.py
 
-Each is the minimax approximation (smallest largest weighted error, by Remez's exchange) of the function named beside it, in
-60-digit arithmetic with mpmath, then rounded to its element type. The errors in the comments are those before rounding.
+Each is the minimax approximation (smallest largest weighted error, by Remez's exchange) of the function named beside
+it, in 60-digit arithmetic with mpmath, then rounded to its element type. The errors in the comments are those before
+rounding.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def _weighted_error(found: list[Any], function: Function, weight: Function) -> F
 def rational(function: Function, low: float, high: float, top: int, bottom: int) -> tuple[list[Any], list[Any], float]:
     """Return numerator and denominator (constant 1) that minimise the largest relative error, and that error.
 
-    Least squares, re-weighted by the size of the error (Lawson) and by the previous denominator (Sanathanan and Koerner).
+    Least squares, re-weighted by the size of the error (Lawson) and by the previous denominator (Sanathanan and
+    Koerner).
     """
     nodes = (low + (high - low) * (1 - np.cos(np.pi * (np.arange(600) + 0.5) / 600)) / 2).tolist()
     points = [mpf(node) for node in nodes]

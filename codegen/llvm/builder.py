@@ -67,8 +67,8 @@ def constant(value: float | int | bool, element: str, lanes: int = 1) -> Registe
 class FunctionBuilder:
     """Collects the lines of one function and the declarations it needs.
 
-    The flags say what the machine's instructions can do (`for_machine` sets them): fused multiply-add; conversion between
-    f16 and f32; AVX-512's scaling by a power of two. Without them the rules use others, right on every machine.
+    The flags say what the machine's instructions can do (`for_machine` sets them): fused multiply-add; conversion
+    between f16 and f32; AVX-512's scaling by a power of two. Without them the rules use others, right on every machine.
     """
 
     lines: list[str] = field(default_factory=list)

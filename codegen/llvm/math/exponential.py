@@ -64,7 +64,7 @@ def _power_of_two(lanes: Lanes, exponent: Register) -> Register:
 
 
 def _scale(lanes: Lanes, value: Register, reduced: _Reduced) -> Register:
-    """value * 2^n, rounded once: by two factors (n may lie outside the exponent's range), of which the first is exact."""
+    """value * 2^n, rounded once, by two factors, the first exact: n may lie outside the exponent's range."""
     variant = _SCALEF.get((lanes.element, lanes.lanes))
     if lanes.builder.has_scalef and variant is not None:
         return _scale_by_instruction(lanes, value, reduced.n, variant)
@@ -103,7 +103,7 @@ def exponential(builder: FunctionBuilder, x: Register) -> Register:
 
 
 def sigmoid(builder: FunctionBuilder, x: Register) -> Register:
-    """1 / (1 + e^-x), as e^x / (1 + e^x) for negative x: nothing overflows, small results keep their relative precision."""
+    """1 / (1 + e^-x), as e^x / (1 + e^x) for negative x: nothing overflows, small results stay precise."""
     lanes = Lanes.of(builder, x)
     magnitude = lanes.negate(lanes.absolute(x))
     small = _exponential(lanes, lanes.at_least(magnitude, _CONSTANTS[lanes.element].underflow))

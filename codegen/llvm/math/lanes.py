@@ -43,8 +43,8 @@ FORMATS = {"float": FloatFormat("i32", 32, 23, 127), "double": FloatFormat("i64"
 class Lanes:
     """Operations on values of one float type (``float`` or ``double``) and one number of lanes.
 
-    No fast-math flags: NaN, infinities, signed zeros and subnormals mean what IEEE 754 says. Every operation rounds the same
-    way at any number of lanes, so that a scalar tail has the bits of the vector body.
+    No fast-math flags: NaN, infinities, signed zeros and subnormals mean what IEEE 754 says. Every operation rounds
+    the same way at any number of lanes, so that a scalar tail has the bits of the vector body.
     """
 
     builder: FunctionBuilder

@@ -53,7 +53,7 @@ def _sum_single(lanes: Lanes, split: _Split) -> Register:
 
 
 def _sum_double(lanes: Lanes, split: _Split) -> Register:
-    """log(1 + f) = 2 atanh(s) with s = f / (2 + f). As 2 s = f - s f, it is f - (h - s (h + s^2 P(s^2))), h = f^2 / 2."""
+    """log(1 + f) = 2 atanh(s), s = f / (2 + f); as 2 s = f - s f, it is f - (h - s (h + s^2 P(s^2))), h = f^2 / 2."""
     f = split.f
     s = lanes.divide(f, lanes.add(f, lanes.number(2.0)))
     z = lanes.multiply(s, s)

@@ -53,7 +53,7 @@ def elementwise(
 ) -> Register:
     """Append the instructions of an elementwise operation and return its result.
 
-    `operands` have equal lanes and the register form of `operand_dtypes` (`representation.element`); the result has those
-    lanes and the form of `result_dtype`. Raises KeyError for a name that is no elementwise operation.
+    `operands` have equal lanes and the register form of `operand_dtypes` (`representation.element`); the result has
+    those lanes and the form of `result_dtype`. Raises KeyError for a name that is no elementwise operation.
     """
     return RULES[operation](Context(builder, operands, operand_dtypes[-1], result_dtype, attributes))

@@ -11,7 +11,7 @@ from pypto.codegen.llvm.rules.context import Context
 
 @dataclass(frozen=True, slots=True)
 class _Quotient:
-    """x = quotient * y + rest, rounded toward zero. `adjust`: the signs of rest and y differ, so the floor is one less."""
+    """x = quotient * y + rest, toward zero. `adjust`: rest and y differ in sign, so the floor is one less."""
 
     quotient: Register
     rest: Register
@@ -32,7 +32,8 @@ def _safe_divisor(context: Context, zero_divisor: Register) -> Register:
 
 
 def _truncated(context: Context, divisor: Register) -> Register:
-    """x / divisor toward zero. 8, 16 and 32 bits go through a float type in which the rounded quotient truncates rightly.
+    """x / divisor toward zero. 8, 16 and 32 bits go through a float type in which the rounded quotient truncates
+    rightly.
 
     A quotient that is no integer lies at least 1 / |divisor| away from the next one, which is 1 / |x| of its size, more
     than the rounding of 24 bits (for |x| < 2^16) or 53 bits (for |x| < 2^32).
