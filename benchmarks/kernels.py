@@ -1,0 +1,186 @@
+"""The benchmarked kernels: each in pypto, NumPy and torch, with the float64 result that all must match."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import pypto
+
+SIZES = {text: tuple(map(int, text.split("x"))) for text in ("64x64", "64x1024", "1024x1024", "4096x4096")}
+C0, C1 = math.sqrt(2 / math.pi), 0.044715
+
+
+@dataclass(frozen=True)
+class Definition:
+    """One kernel. Its inputs are "matrix" (rows, columns) or "row" (columns,); `output` maps the size to a shape."""
+
+    inputs: tuple[str, ...]
+    kernel: Any
+    numpy: Callable[..., Any]
+    torch: Callable[..., Any]
+    output: Callable[[int, int], tuple[int, ...]] = lambda rows, columns: (rows, columns)
+
+
+@pypto.tile
+def add(x, y, out):
+    out[:] = x + y
+
+
+@pypto.tile
+def gelu_chain(x, a, b, r, out):
+    out[:] = pypto.nn.gelu(x * a + b, approximate="tanh") + r
+
+
+@pypto.tile
+def softmax(x, out):
+    out[:] = pypto.nn.softmax(x, axis=-1)
+
+
+@pypto.tile
+def layer_norm(x, g, b, out):
+    out[:] = pypto.nn.layer_norm(x, g, b)
+
+
+@pypto.tile
+def ln_gelu_add(x, r, g, b, out):
+    out[:] = pypto.nn.gelu(pypto.nn.layer_norm(x, g, b), approximate="tanh") + r
+
+
+@pypto.tile
+def row_sum(x, out):
+    out[:] = pypto.sum(x, axis=1)
+
+
+@pypto.tile
+def column_sum(x, out):
+    out[:] = pypto.sum(x, axis=0)
+
+
+def numpy_gelu(x: Any) -> Any:
+    return 0.5 * x * (1 + np.tanh(x.dtype.type(C0) * (x + x.dtype.type(C1) * (x * x * x))))
+
+
+def numpy_softmax(x: Any) -> Any:
+    shifted = np.exp(x - x.max(-1, keepdims=True))
+    return shifted / shifted.sum(-1, keepdims=True)
+
+
+def numpy_layer_norm(x: Any, g: Any, b: Any) -> Any:
+    centred = x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + x.dtype.type(1e-5)) * g + b
+
+
+def torch_functions() -> Any:
+    import torch.nn.functional
+
+    return torch.nn.functional
+
+
+def torch_gelu_chain(x: Any, a: Any, b: Any, r: Any) -> Any:
+    return torch_functions().gelu(x * a + b, approximate="tanh") + r
+
+
+def torch_layer_norm(x: Any, g: Any, b: Any) -> Any:
+    return torch_functions().layer_norm(x, (x.shape[-1],), g, b)
+
+
+def torch_ln_gelu_add(x: Any, r: Any, g: Any, b: Any) -> Any:
+    return torch_functions().gelu(torch_layer_norm(x, g, b), approximate="tanh") + r
+
+
+KERNELS: dict[str, Definition] = {
+    "gelu_chain": Definition(
+        ("matrix", "matrix", "row", "matrix"), gelu_chain,
+        lambda x, a, b, r: numpy_gelu(x * a + b) + r, torch_gelu_chain,
+    ),
+    "softmax": Definition(("matrix",), softmax, numpy_softmax, lambda x: x.softmax(-1)),
+    "layer_norm": Definition(("matrix", "row", "row"), layer_norm, numpy_layer_norm, torch_layer_norm),
+    "ln_gelu_add": Definition(
+        ("matrix", "matrix", "row", "row"), ln_gelu_add,
+        lambda x, r, g, b: numpy_gelu(numpy_layer_norm(x, g, b)) + r, torch_ln_gelu_add,
+    ),
+    "row_sum": Definition(
+        ("matrix",), row_sum, lambda x: x.sum(1), lambda x: x.sum(1), lambda rows, columns: (rows,)
+    ),
+    "column_sum": Definition(
+        ("matrix",), column_sum, lambda x: x.sum(0), lambda x: x.sum(0), lambda rows, columns: (columns,)
+    ),
+}  # fmt: skip
+EXTRA = {"add": Definition(("matrix", "matrix"), add, np.add, lambda x, y: x + y)}
+
+
+@dataclass
+class Workload:
+    """One kernel at one size, with its arrays."""
+
+    name: str
+    size: tuple[int, ...]
+    arrays: list[np.ndarray] = field(init=False)
+    out: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        rows, columns = self.size
+        random = np.random.default_rng(0)
+        shapes = {"matrix": (rows, columns), "row": (columns,)}
+        self.arrays = [random.standard_normal(shapes[kind], dtype=np.float32) for kind in self.definition.inputs]
+        self.out = np.zeros(self.definition.output(rows, columns), np.float32)
+
+    @property
+    def definition(self) -> Definition:
+        return (KERNELS | EXTRA)[self.name]
+
+    def sides(self, names: Iterable[str], threads: int) -> dict[str, Callable[[], Any]]:
+        """Return one callable per side; each gives its result. pypto's threads are those of `pypto.settings`, NumPy has one."""
+        makers = {"pypto": self.pypto, "numpy": self.numpy, "torch": self.torch, "inductor": self.inductor}
+        return {name: makers[name](threads) for name in names}
+
+    def pypto(self, threads: int) -> Callable[[], Any]:
+        compiled = pypto.compile(self.definition.kernel, target="cpu")
+        arrays, out = self.arrays, self.out
+
+        def call() -> Any:
+            compiled.execute(*arrays, out)
+            return out
+
+        return call
+
+    def numpy(self, threads: int) -> Callable[[], Any]:
+        return lambda: self.definition.numpy(*self.arrays)
+
+    def torch(self, threads: int) -> Callable[[], Any]:
+        return self._torch(self.definition.torch, threads)
+
+    def inductor(self, threads: int) -> Callable[[], Any]:
+        import torch
+
+        torch._dynamo.reset()
+        torch.set_num_threads(threads)
+        return self._torch(torch.compile(self.definition.torch, dynamic=False), threads)
+
+    def _torch(self, function: Callable[..., Any], threads: int) -> Callable[[], Any]:
+        import torch
+
+        tensors = [torch.from_numpy(array) for array in self.arrays]
+
+        def call() -> Any:
+            if torch.get_num_threads() != threads:
+                torch.set_num_threads(threads)
+            with torch.no_grad():
+                return function(*tensors)
+
+        return call
+
+    def error(self, side: Callable[[], Any]) -> float:
+        """Return the largest error relative to max(1, |value|); stops the benchmark when a side is wrong."""
+        expected = self.definition.numpy(*(array.astype(np.float64) for array in self.arrays))
+        got = np.asarray(side(), np.float64)
+        scale = np.maximum(1.0, np.abs(expected))
+        worst = float((np.abs(got - expected) / scale).max())
+        if not worst < 1e-3:
+            raise SystemExit(f"{self.name} at {self.size}: wrong by {worst}")
+        return worst
