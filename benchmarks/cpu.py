@@ -5,8 +5,8 @@
     python benchmarks/cpu.py --kernels softmax row_sum --sizes 1024x1024 --threads 1
 
 Rounds are interleaved: each round times every side once, so that a drift of the machine hits all alike; medians are
-compared. Every side's result is checked against float64 before it is timed. The JSON file holds every sample, the versions
-and the machine.
+compared. Every side's result is checked against float64 before it is timed. The JSON file holds every sample, the
+versions and the machine.
 """
 
 from __future__ import annotations

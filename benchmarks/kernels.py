@@ -135,7 +135,7 @@ class Workload:
         return (KERNELS | EXTRA)[self.name]
 
     def sides(self, names: Iterable[str], threads: int) -> dict[str, Callable[[], Any]]:
-        """Return one callable per side; each gives its result. pypto's threads are those of `pypto.settings`, NumPy has one."""
+        """Return one callable per side; pypto's threads are those of `pypto.settings`; NumPy uses one."""
         makers = {"pypto": self.pypto, "numpy": self.numpy, "torch": self.torch, "inductor": self.inductor}
         return {name: makers[name](threads) for name in names}
 
