@@ -221,6 +221,7 @@ class GridAxis:
 
     symbol: Symbol
     extent: Extent
+    location: Location = field(default=UNKNOWN, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +238,7 @@ class Buffer:
     shape: tuple[int, ...]
     depth: int = 1
     address: int | None = None
+    location: Location = field(default=UNKNOWN, compare=False)
 
     @property
     def slot_bytes(self) -> int:
@@ -252,6 +254,7 @@ class Guard:
 
     symbol: Symbol
     value: Extent
+    location: Location = field(default=UNKNOWN, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

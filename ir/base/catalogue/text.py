@@ -23,6 +23,12 @@ _SYNTAX: dict[str, Entry] = {
     ),
     "unknown-dtype": Entry("there is no dtype called {dtype}", "{hint}"),
     "unknown-level": Entry("there is no level called {level}", "write tile, buffered, synchronised or planned"),
+    "output-role": Entry(
+        "{parameter} stands behind the arrow and is called {role}",
+        "parameters behind the arrow are outputs: leave {role} out",
+    ),
+    "index-divisor": Entry("an index is divided by {divisor}", "divide by a number of at least 1"),
+    "fill-value": Entry("fill is {value}", "write a number, true or false; a float only for an array of floats"),
     "unknown-space": Entry("there is no memory called {space}", "{hint}"),
 }
 
@@ -139,6 +145,7 @@ _LEVELS: dict[str, Entry] = {
     ),
     "unknown-buffer": Entry("kernel {kernel} has no buffer called {buffer}", "{hint}"),
     "duplicate-buffer": Entry("two buffers are called {buffer}", "give one of them another name"),
+    "buffer-extent": Entry("extent {extent} of buffer {buffer} is no number", "write the number of elements"),
     "buffer-shape": Entry(
         "buffer {buffer} is {what}",
         "give it extents of 0 or more, a depth of 1, 2 or 3 and an on-chip memory (ub, l1, l0a, l0b, l0c)",
