@@ -33,7 +33,7 @@ types: $(VENV)/.dev-installed  ## check types
 	$(RUN) -m mypy
 
 docs: $(VENV)/.dev-installed  ## write the parts of the documentation that are generated
-	$(RUN) docs/operation_list.py --write
+	$(RUN) scripts/operation_list.py --write
 
 docs-check: $(VENV)/.dev-installed  ## check the documentation: generated parts, links, code of the README
 	$(RUN) -m pytest tests/test_docs.py tests/test_readme.py
