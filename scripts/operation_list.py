@@ -44,7 +44,12 @@ def render() -> str:
     parts = []
     for category, title in TITLES.items():
         records = [record for record in TABLE.values() if record.category is category]
-        parts += [f"### {title}", "", "| operation | dtypes | error bound | targets | meaning |", "|---|---|---|---|---|"]
+        parts += [
+            f"### {title}",
+            "",
+            "| operation | dtypes | error bound | targets | meaning |",
+            "|---|---|---|---|---|",
+        ]
         parts += [row(record) for record in records]
         parts.append("")
     return "\n".join(parts)
