@@ -58,43 +58,6 @@ def _weighted_error(found: list[Any], function: Function, weight: Function) -> F
     return lambda x: weight(x) * (mp.polyval(found[::-1], x) - function(x))
 
 
-def rational(function: Function, low: float, high: float, top: int, bottom: int) -> tuple[list[Any], list[Any], float]:
-    """Return numerator and denominator (constant 1) that minimise the largest relative error, and that error.
-
-    Least squares, re-weighted by the size of the error (Lawson) and by the previous denominator (Sanathanan and
-    Koerner).
-    """
-    nodes = (low + (high - low) * (1 - np.cos(np.pi * (np.arange(600) + 0.5) / 600)) / 2).tolist()
-    points = [mpf(node) for node in nodes]
-    values = [function(x) for x in points]
-    weights = [mpf(1)] * len(points)
-    previous = [mpf(1)] * len(points)
-    best: tuple[list[Any], list[Any], float] | None = None
-    for _ in range(40):
-        rows, right = [], []
-        for x, value, weight, denominator in zip(points, values, weights, previous, strict=True):
-            scale = mp.sqrt(weight) / (value * denominator)
-            rows.append([scale * x**k for k in range(top + 1)] + [-scale * value * x**k for k in range(1, bottom + 1)])
-            right.append(scale * value)
-        matrix = mp.matrix(rows)
-        solution = mp.lu_solve(matrix.T * matrix, matrix.T * mp.matrix(right))
-        over = [solution[k] for k in range(top + 1)]
-        under = [mpf(1)] + [solution[top + k] for k in range(1, bottom + 1)]
-        previous = [mp.polyval(under[::-1], x) for x in points]
-        errors = [
-            abs(mp.polyval(over[::-1], x) / below / value - 1)
-            for x, below, value in zip(points, previous, values, strict=True)
-        ]
-        largest = float(max(errors))
-        if best is None or largest < best[2]:
-            best = (over, under, largest)
-        weights = [weight * error for weight, error in zip(weights, errors, strict=True)]
-        total = sum(weights)
-        weights = [weight / total for weight in weights]
-    assert best is not None
-    return best
-
-
 HALF_LOG2 = mp.log(2) / 2
 TINY = mpf(10) ** -20
 
@@ -115,9 +78,9 @@ def area_tangent_tail(z: Any) -> Any:
     return (2 * mp.atanh(s) - 2 * s) / s**3 if z > TINY else mpf(2) / 3
 
 
-def over_root(function: Function) -> Function:
-    """function(sqrt(z)) / sqrt(z)."""
-    return lambda z: function(mp.sqrt(z)) / mp.sqrt(z)
+def error_exponent(x: Any) -> Any:
+    """log(1 - erf(x)) / x."""
+    return mp.log(mp.erfc(x)) / x
 
 
 def show(name: str, comment: str, coefficients: list[Any], single: bool) -> None:
@@ -132,12 +95,6 @@ def show(name: str, comment: str, coefficients: list[Any], single: bool) -> None
 def show_polynomial(name: str, text: str, single: bool, degree: int, fit: tuple[Function, Function, Any, Any]) -> None:
     found, error = polynomial(*fit, degree)
     show(name, f"{text}, relative error {float(error):.1e}", found, single)
-
-
-def show_rational(name: str, text: str, function: Function, end: float, degrees: tuple[int, int]) -> None:
-    over, under, error = rational(over_root(function), 1e-12, end**2, *degrees)
-    show(f"{name}_NUMERATOR", f"{text}, relative error {error:.1e}", over, True)
-    show(f"{name}_DENOMINATOR", "its denominator", under, True)
 
 
 def show_logarithm_of_two() -> None:
@@ -157,6 +114,7 @@ def main() -> None:
     text = "(e^r - 1 - r) / r^2 for |r| <= log(2) / 2, weighted for e^r"
     show_polynomial("EXP_F32", text, True, 4, exponential)
     show_polynomial("EXP_F64", text, False, 9, exponential)
+    show_polynomial("EXPM1_F32", f"{text} - 1", True, 4, less_one)
     show_polynomial("EXPM1_F64", f"{text} - 1", False, 10, less_one)
     ends = (mp.sqrt(mpf(1) / 2) - 1, mp.sqrt(2) - 1)
     weight = lambda f: abs(f**3 / mp.log1p(f)) + TINY if abs(f) > TINY else TINY  # noqa: E731
@@ -176,8 +134,14 @@ def main() -> None:
         6,
         (area_tangent_tail, weight, mpf(0), end),
     )
-    show_rational("ERF_F32", "erf(x) / x in z = x^2 for |x| <= 3.93", mp.erf, 3.93, (5, 5))
-    show_rational("TANH_F32", "tanh(x) / x in z = x^2 for |x| <= 9.02", mp.tanh, 9.02, (4, 4))
+    weight = lambda x: x * mp.erfc(x) / mp.erf(x)  # noqa: E731
+    show_polynomial(
+        "ERF_F32",
+        "log(1 - erf(x)) / x for 0 < x <= 3.93, weighted for erf",
+        True,
+        7,
+        (error_exponent, weight, mpf(10) ** -10, mpf("3.93")),
+    )
 
 
 if __name__ == "__main__":

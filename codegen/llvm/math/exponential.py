@@ -16,21 +16,36 @@ from pypto.codegen.llvm.math.lanes import Lanes
 
 @dataclass(frozen=True, slots=True)
 class _Constants:
-    """Per format: log(2) in two terms, coefficients of P, and the ends outside which e^x rounds to 0 or overflows."""
+    """Per format: log(2) in two terms, coefficients of P (fitted for e^r and for e^r - 1), the ends outside which e^x
+    rounds to 0 or overflows, and where tanh has become 1."""
 
     high: float
     low: float
     tail: tuple[float, ...]
+    tail_less_one: tuple[float, ...]
     underflow: float
     overflow: float
+    tanh_end: float
 
 
 _CONSTANTS = {
     "float": _Constants(
-        coefficients.LOG2_HIGH_F32, coefficients.LOG2_LOW_F32, coefficients.EXP_F32, underflow=-104.0, overflow=89.0
+        coefficients.LOG2_HIGH_F32,
+        coefficients.LOG2_LOW_F32,
+        coefficients.EXP_F32,
+        coefficients.EXPM1_F32,
+        underflow=-104.0,
+        overflow=89.0,
+        tanh_end=9.02,
     ),
     "double": _Constants(
-        coefficients.LOG2_HIGH_F64, coefficients.LOG2_LOW_F64, coefficients.EXP_F64, underflow=-746.0, overflow=710.0
+        coefficients.LOG2_HIGH_F64,
+        coefficients.LOG2_LOW_F64,
+        coefficients.EXP_F64,
+        coefficients.EXPM1_F64,
+        underflow=-746.0,
+        overflow=710.0,
+        tanh_end=19.1,
     ),
 }
 _SCALEF = {
@@ -112,17 +127,21 @@ def sigmoid(builder: FunctionBuilder, x: Register) -> Register:
     return lanes.divide(lanes.select(negative, small, one), lanes.add(one, small))
 
 
-def tanh_double(builder: FunctionBuilder, x: Register) -> Register:
-    """tanh(a) = -m / (m + 2) with m = e^(-2a) - 1 and a = |x|, in double.
+def less_one(lanes: Lanes, x: Register) -> Register:
+    """e^x - 1 for x <= 0 (and not far below: 2^n is a normal number), or NaN.
 
-    m = 2^n (e^r - 1) + (2^n - 1) is formed without cancellation, so that results near 0 keep their relative precision.
+    2^n (e^r - 1) + (2^n - 1) does not cancel: results near 0 keep their relative precision.
     """
-    lanes = Lanes.of(builder, x)
-    bounded = lanes.at_most(lanes.absolute(x), 20.0)  # tanh rounds to 1 from 19.1 on
-    reduced = _reduce(lanes, lanes.multiply(bounded, lanes.number(-2.0)))
-    tail = lanes.polynomial(reduced.r, coefficients.EXPM1_F64)
+    reduced = _reduce(lanes, x)
+    tail = lanes.polynomial(reduced.r, _CONSTANTS[lanes.element].tail_less_one)
     grown = lanes.multiply_add(lanes.multiply(reduced.r, reduced.r), tail, reduced.r)
-    scale = _power_of_two(lanes, lanes.on_bits("sub", lanes.to_bits(reduced.shifted), lanes.format.magic_bits))
-    less_one = lanes.multiply_add(scale, grown, lanes.subtract(scale, lanes.number(1.0)))
-    result = lanes.divide(less_one, lanes.add(less_one, lanes.number(2.0)))
-    return lanes.copy_sign(result, x)
+    scale = _power_of_two(lanes, lanes.to_bits(reduced.shifted))  # the shift drops all bits but those of n
+    return lanes.multiply_add(scale, grown, lanes.subtract(scale, lanes.number(1.0)))
+
+
+def tanh(builder: FunctionBuilder, x: Register) -> Register:
+    """tanh(x), the sign of zero kept: tanh(a) = -m / (m + 2) with m = e^(-2a) - 1 and a = |x|."""
+    lanes = Lanes.of(builder, x)
+    bounded = lanes.at_most(lanes.absolute(x), _CONSTANTS[lanes.element].tanh_end)
+    minus = less_one(lanes, lanes.multiply(bounded, lanes.number(-2.0)))
+    return lanes.copy_sign(lanes.divide(minus, lanes.add(minus, lanes.number(2.0))), x)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from pypto.codegen.llvm.builder import Register
-from pypto.codegen.llvm.math import exponential, logarithm, power, rational
+from pypto.codegen.llvm.math import error_function, exponential, logarithm, power
 from pypto.codegen.llvm.math.lanes import Lanes
-from pypto.codegen.llvm.math.library import by_library
 from pypto.codegen.llvm.rules.context import Context
 
 
@@ -22,15 +21,11 @@ def log(context: Context) -> Register:
 
 
 def tanh(context: Context) -> Register:
-    if context.x.element == "float":
-        return rational.tanh_single(context.builder, context.x)
-    return exponential.tanh_double(context.builder, context.x)
+    return exponential.tanh(context.builder, context.x)
 
 
 def erf(context: Context) -> Register:
-    if context.x.element == "float":
-        return rational.erf_single(context.builder, context.x)
-    return by_library(context.builder, "erf", context.x)
+    return error_function.erf(context.builder, context.x)
 
 
 def pow_(context: Context) -> Register:
