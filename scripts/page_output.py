@@ -8,10 +8,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
-from documents import blocks, run_block, without_trailing_space
+from documents import ROOT, blocks, run_block, without_trailing_space
 
 
 def rewritten(page: Path) -> str:
