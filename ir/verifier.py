@@ -12,7 +12,10 @@ from pypto.ir.base.catalogue import CATALOGUE
 from pypto.ir.base.errors import CompilerBug, UserError
 from pypto.ir.index import Symbol, symbols
 from pypto.ir.nodes import (
+    Buffer,
     For,
+    GridAxis,
+    Guard,
     If,
     Kernel,
     Level,
@@ -65,8 +68,10 @@ def verify_text(module: Module, memories: dict[Space, Memory] | None = None) -> 
 def _quoted(subject: Subject) -> str:
     if subject is None:
         return ""
-    if isinstance(subject, Kernel | Parameter):
+    if isinstance(subject, Kernel | Parameter | Buffer):
         return f" in {type(subject).__name__.lower()} {quote(subject.name)}"
+    if isinstance(subject, GridAxis | Guard):
+        return f" at {subject.symbol}"
     try:
         return f" in `{print_statement(subject).splitlines()[0]}`"
     except (AttributeError, TypeError, ValueError):  # the statement is too wrong even to print
@@ -140,12 +145,12 @@ def check_kernel(kernel: Kernel, free: frozenset[Symbol], memories: dict[Space, 
         _check_parameter(item)
         scope.check_shape(item.type, item.name, item)
     for axis in kernel.grid:
-        scope.check_shape(TileType(kernel.parameters[0].type.dtype, (axis.extent,)), str(axis.symbol), kernel)
-        scope.check_new_symbol(axis.symbol, kernel)
+        scope.check_extent(axis.extent, str(axis.symbol), axis)
+        scope.check_new_symbol(axis.symbol, axis)
         scope.indices.add(axis.symbol)
     for guard in kernel.guards:
-        scope.check_index(guard.symbol, kernel)
-        scope.check_index(guard.value, kernel)
+        scope.check_index(guard.symbol, guard)
+        scope.check_index(guard.value, guard)
     _check_body(kernel.body, scope)
     if kernel.level.rank >= Level.SYNCHRONISED.rank:
         check_flags(kernel)

@@ -36,13 +36,13 @@ def check_buffers(kernel: Kernel) -> dict[str, Buffer]:
     """Return the kernel's buffers by name; raises Violation for one that cannot be."""
     if kernel.buffers and kernel.level is Level.TILE:
         details = {"what": f"buffer {kernel.buffers[0].name}", "level": "tile", "needed": Level.BUFFERED.value}
-        raise Violation("wrong-level", kernel, **details)
+        raise Violation("wrong-level", kernel.buffers[0], **details)
     buffers: dict[str, Buffer] = {}
     for buffer in kernel.buffers:
         if buffer.name in buffers:
-            raise Violation("duplicate-buffer", kernel, buffer=buffer.name)
+            raise Violation("duplicate-buffer", buffer, buffer=buffer.name)
         if what := _fault(buffer):
-            raise Violation("buffer-shape", kernel, buffer=buffer.name, what=what)
+            raise Violation("buffer-shape", buffer, buffer=buffer.name, what=what)
         buffers[buffer.name] = buffer
     return buffers
 
@@ -122,7 +122,7 @@ def _flags_after_branches(choice: If, raised: frozenset[Flag]) -> frozenset[Flag
 def check_addresses(kernel: Kernel, memories: dict[Space, Memory]) -> None:
     """Raise Violation unless every buffer lies aligned inside its memory and overlaps no other while in use."""
     for buffer in kernel.buffers:
-        _check_address(buffer, kernel, memories[buffer.space])
+        _check_address(buffer, memories[buffer.space])
     lives = Lives()
     lives.visit(kernel.body)
     used = sorted((item for item in kernel.buffers if item.name in lives.spans), key=_start)
@@ -131,17 +131,17 @@ def check_addresses(kernel: Kernel, memories: dict[Space, Memory]) -> None:
             if first.space is second.space and _overlap(first, second) and lives.meet(first.name, second.name):
                 details = {"first": first.name, "first_bytes": _bytes(first), "space": first.space.value}
                 details |= {"second": second.name, "second_bytes": _bytes(second)}
-                raise Violation("buffer-overlap", kernel, **details)
+                raise Violation("buffer-overlap", second, **details)
 
 
-def _check_address(buffer: Buffer, kernel: Kernel, memory: Memory) -> None:
+def _check_address(buffer: Buffer, memory: Memory) -> None:
     if buffer.address is None:
-        raise Violation("missing-address", kernel, buffer=buffer.name)
+        raise Violation("missing-address", buffer, buffer=buffer.name)
     details = {"buffer": buffer.name, "space": buffer.space.value}
     if buffer.address < 0 or buffer.address % memory.alignment:
-        raise Violation("misaligned-address", kernel, address=buffer.address, alignment=memory.alignment, **details)
+        raise Violation("misaligned-address", buffer, address=buffer.address, alignment=memory.alignment, **details)
     if _end(buffer) > memory.capacity:
-        raise Violation("over-capacity", kernel, end=_end(buffer), capacity=memory.capacity, **details)
+        raise Violation("over-capacity", buffer, end=_end(buffer), capacity=memory.capacity, **details)
 
 
 def _start(buffer: Buffer) -> int:

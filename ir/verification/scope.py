@@ -76,9 +76,12 @@ class Scope:
 
     def check_shape(self, type_: TileType, name: str, subject: Subject) -> None:
         for extent in type_.shape:
-            if isinstance(extent, int) and not 0 <= extent <= LARGEST_EXTENT:
-                raise Violation("bad-extent", subject, extent=extent, name=name)
-            self.check_index(extent, subject)
+            self.check_extent(extent, name, subject)
+
+    def check_extent(self, extent: Index, name: str, subject: Subject) -> None:
+        if isinstance(extent, int) and not 0 <= extent <= LARGEST_EXTENT:
+            raise Violation("bad-extent", subject, extent=extent, name=name)
+        self.check_index(extent, subject)
 
     def check_buffer(self, value: Value, subject: Subject) -> None:
         """At level tile no value has a buffer; below, each has one of the kernel's, large enough, but for scalars."""

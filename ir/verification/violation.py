@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pypto.ir.base.locations import UNKNOWN, Location
-from pypto.ir.nodes import Kernel, Parameter, Statement
+from pypto.ir.nodes import Buffer, GridAxis, Guard, Kernel, Parameter, Statement
 
-Subject = Statement | Kernel | Parameter | None
+Subject = Statement | Kernel | Parameter | Buffer | GridAxis | Guard | None
 
 
 class Violation(Exception):

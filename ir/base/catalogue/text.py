@@ -94,6 +94,10 @@ _MEMORY: dict[str, Entry] = {
         "range {number} covers {first} to {last}, which may leave axis {number} of {name} ({extent} elements): {why}",
         "write numbers for extents, bound the index with min and max, or load with `fill` and store with `clip`",
     ),
+    "extent-unproven": Entry(
+        "range {number} has extent {extent}, which may be negative", "write a number, or bound the extent with max"
+    ),
+    "index-size": Entry("{index} may be {first} or {last}, beyond 64 bits", "use smaller factors"),
     "stored-type": Entry("{value} is {type} but the region holds {expected}", "store a value of type {expected}"),
     "store-to-input": Entry(
         "{parameter} is stored to but is an input", "declare it `inout`, or behind the arrow as an output"
