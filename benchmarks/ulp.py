@@ -1,0 +1,146 @@
+"""Measures the CPU target's functions of floats: largest error in ulp, and time per element.
+
+    python benchmarks/ulp.py                 every 997th f32 pattern; f64 random patterns and the ranges where they
+    matter python benchmarks/ulp.py --step 1        every f32 pattern (minutes)
+    python benchmarks/ulp.py --time          also nanoseconds per element, arrays of 16384 in cache
+
+Exact values come from NumPy and SciPy in float64 (for f32) or from longdouble and mpmath (for f64).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from pypto.codegen.llvm.rules.single import Application, RuleLoop, Rules
+from pypto.ir.dtypes import F32, F64, DType
+from pypto.ir.numerics import ulp_distance
+
+Array = NDArray[Any]
+Function = Callable[..., Array]
+CHUNK = 1 << 20
+
+
+def sigmoid(x: Array) -> Array:
+    small = np.exp(-np.abs(x))
+    return np.where(x < 0, small, np.ones_like(small)) / (1 + small)
+
+
+def exact_erf(x: Array) -> Array:
+    """erf of float64 or longdouble, in longdouble for the latter."""
+    if x.dtype == np.float64:
+        return np.asarray(special.erf(x))
+    mpmath.mp.prec = 80
+    values = [np.longdouble(mpmath.nstr(mpmath.erf(float(value)), 24)) for value in x]
+    return np.array(values, np.longdouble)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "reciprocal": lambda x: 1 / x,
+    "tanh": np.tanh,
+    "erf": exact_erf,
+    "sigmoid": sigmoid,
+    "pow": np.power,
+}
+
+
+def single_patterns(step: int) -> Iterator[Array]:
+    """Every `step`-th bit pattern of f32, in chunks."""
+    for start in range(0, 1 << 32, CHUNK * step):
+        patterns = np.arange(start, min(start + CHUNK * step, 1 << 32), step, np.uint64)
+        yield patterns.astype(np.uint32).view(np.float32)
+
+
+def double_samples(generator: np.random.Generator, count: int) -> Array:
+    """Random f64 patterns, and values near 0, near 1, of ordinary size and near the ends of exp."""
+    patterns = generator.integers(0, 1 << 64, count, np.uint64).view(np.float64)
+    sizes = [generator.normal(size=count) * scale for scale in (1e-3, 1.0, 5.0, 300.0)]
+    ends = [-745 + generator.normal(size=count // 8) * 5, 709 + generator.normal(size=count // 8)]
+    tiny = 2.0 ** generator.uniform(-1074, -1000, count // 8)
+    return np.concatenate([patterns, *sizes, *ends, tiny, 1 + generator.normal(size=count) * 1e-2])
+
+
+def power_samples(generator: np.random.Generator, count: int, dtype: DType) -> tuple[Array, Array]:
+    """Bases and exponents: ordinary results, bases near 1 with large exponents, whole exponents of negative bases."""
+    base = np.exp(generator.normal(size=count) * 3)
+    near = 1 + generator.normal(size=count) * 1e-5
+    x = np.concatenate([base, near, -base])
+    y = np.concatenate(
+        [generator.normal(size=count) * 20, generator.normal(size=count) * 1e6, generator.integers(-9, 9, count)]
+    )
+    return x.astype(dtype.numpy), y.astype(dtype.numpy)
+
+
+def samples(name: str, dtype: DType, step: int) -> Iterator[tuple[Array, ...]]:
+    generator = np.random.default_rng(0)
+    count = 2000 if name == "erf" else 50_000
+    if name == "pow":
+        yield power_samples(generator, 200_000, dtype)
+    elif dtype == F32:
+        yield from ((chunk,) for chunk in single_patterns(step))
+    else:
+        yield (double_samples(generator, count),)
+
+
+def largest_error(rules: Rules, name: str, dtype: DType, step: int) -> tuple[float, str]:
+    """Return the largest error in ulp, and the operands there."""
+    loop = rules.loop(Application.of(name, dtype), rules.machine.lanes(dtype))
+    wide = np.float64 if dtype == F32 else np.longdouble
+    worst, place = 0.0, ""
+    for operands in samples(name, dtype, step):
+        with np.errstate(all="ignore"):
+            exact = FUNCTIONS[name](*(operand.astype(wide) for operand in operands))
+        errors = ulp_distance(loop(*operands), exact)
+        index = int(np.argmax(errors))
+        if errors[index] > worst:
+            worst, place = float(errors[index]), ", ".join(str(operand[index]) for operand in operands)
+    return worst, place
+
+
+def nanoseconds(loop: RuleLoop, count: int = 16384) -> float:
+    """Return the best time per element over arrays that stay in cache, the call's own cost included."""
+    generator = np.random.default_rng(0)
+    dtype = loop.application.result.numpy
+    operands = [np.abs(generator.normal(size=count) * 2).astype(dtype) for _ in loop.application.dtypes]
+    result = np.zeros(count, dtype)
+    addresses = [result.ctypes.data, *(operand.ctypes.data for operand in operands)]
+    best = float("inf")
+    for _ in range(20):
+        start = time.perf_counter()
+        for _ in range(50):
+            loop.function(*addresses, count)
+        best = min(best, (time.perf_counter() - start) / 50)
+    return best / count * 1e9
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--step", type=int, default=997, help="distance of the f32 patterns tried")
+    parser.add_argument("--time", action="store_true", help="measure the time per element too")
+    parser.add_argument("names", nargs="*", default=list(FUNCTIONS), help="functions (default: all)")
+    options = parser.parse_args()
+    rules = Rules()
+    print(f"{rules.machine.cpu}, {rules.machine.vector_bits} bits")
+    for name in options.names:
+        for dtype in (F32, F64):
+            error, place = largest_error(rules, name, dtype, options.step)
+            line = f"{name:12} {dtype!s:4} {error:6.3f} ulp at {place}"
+            if options.time:
+                loop = rules.loop(Application.of(name, dtype), rules.machine.lanes(dtype))
+                line = f"{line:60} {nanoseconds(loop):7.3f} ns"
+            print(line)
+
+
+if __name__ == "__main__":
+    main()
