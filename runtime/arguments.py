@@ -1,4 +1,5 @@
-"""Arguments of a launch: NumPy arrays, torch CPU tensors and numbers, read without copying, and what is wrong with them.
+"""Arguments of a launch: NumPy arrays, torch CPU tensors and numbers, read without copying, and what is wrong with
+them.
 
 Nothing is written before every check here has passed. Overlap between arguments is decided in overlap.py.
 """
@@ -27,8 +28,8 @@ Number = bool | int | float
 class ArrayArgument:
     """An array as it lies in memory: `strides` in elements, `address` of element (0, ..., 0) in bytes.
 
-    Strides of axes with one element, and all strides of an array without elements, are those of a contiguous array: they say
-    nothing, and equal layouts should compare equal.
+    Strides of axes with one element, and all strides of an array without elements, are those of a contiguous array:
+    they say nothing, and equal layouts should compare equal.
     """
 
     name: str
@@ -49,7 +50,9 @@ class ArrayArgument:
         return int(np.prod(self.shape, dtype=object))
 
     def byte_range(self) -> tuple[int, int]:
-        """Return the lowest offset from `address` and the offset behind the highest byte touched; (0, 0) without elements."""
+        """Return the lowest offset from `address` and the offset behind the highest byte touched; (0, 0) without
+        elements.
+        """
         if self.elements == 0:
             return 0, 0
         reach = [stride * (extent - 1) for stride, extent in zip(self.strides, self.shape, strict=True)]
@@ -60,7 +63,9 @@ class ArrayArgument:
 
 @dataclass(frozen=True, slots=True)
 class ScalarArgument:
-    """A number and the dtype that its type stands for (Python's int is i64, float f32, bool bool; NumPy scalars their own)."""
+    """A number and the dtype that its type stands for (Python's int is i64, float f32, bool bool; NumPy scalars
+    their own).
+    """
 
     name: str
     value: Number
@@ -81,6 +86,14 @@ class ConstantArgument:
     value: object
 
 
+# IEEE 754 and bfloat16: (2 - 2**-fraction bits) * 2**largest exponent
+_LARGEST = {
+    "f64": sys.float_info.max,
+    "f32": (2 - 2.0**-23) * 2.0**127,
+    "bf16": (2 - 2.0**-7) * 2.0**127,
+    "f16": 65504.0,
+}
+
 Argument = ArrayArgument | ScalarArgument | ConstantArgument
 
 
@@ -92,7 +105,7 @@ def read(name: str, value: object, location: Location | None = None) -> ArrayArg
         return _read_torch(name, value, location)
     if isinstance(value, (bool, int, float, np.generic)):
         return _read_scalar(name, value, location)
-    raise UserError("argument-type", location, argument=name, kind=type(value).__name__)
+    raise UserError("argument-kind", location, argument=name, kind=type(value).__name__)
 
 
 def is_torch_tensor(value: object) -> bool:
@@ -126,7 +139,9 @@ def _wrong_numpy_dtype(name: str, dtype: np.dtype[Any], location: Location | Non
 
 
 def _normal_strides(shape: Sequence[int], strides: Sequence[int], unit: int) -> tuple[int, ...] | None:
-    """Return strides in elements, those that mean nothing as if contiguous; None when one is no multiple of `unit` bytes."""
+    """Return strides in elements, those that mean nothing as if contiguous; None when one is no multiple of
+    `unit` bytes.
+    """
     normal: list[int] = []
     contiguous, empty = 1, 0 in shape
     for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
@@ -193,11 +208,13 @@ def _read_scalar(name: str, value: Number | np.generic, location: Location | Non
 def _python_number(value: np.generic, dtype: DType) -> Number:
     if dtype.kind == "bool":
         return bool(value)
-    return float(value) if dtype.is_float else int(value)  # type: ignore[call-overload]  # numbers of these kinds convert
+    return float(value) if dtype.is_float else int(value)
 
 
 def pack_scalar(name: str, value: Number, dtype: DType, location: Location | None = None) -> bytes:
-    """Return eight bytes whose low ones are `value` as `dtype`; raises UserError ``scalar-range`` when it does not fit."""
+    """Return eight bytes whose low ones are `value` as `dtype`; raises UserError ``scalar-range`` when it does
+    not fit.
+    """
     if dtype.kind == "bool":
         return bytes([bool(value)]).ljust(8, b"\0")
     if dtype.is_integer:
@@ -218,9 +235,7 @@ def _pack_float(name: str, value: Number, dtype: DType, location: Location | Non
         except OverflowError:  # an int beyond f64
             rounded = np.array(np.inf).astype(dtype.numpy)
     if np.isinf(rounded) and value not in (float("inf"), float("-inf")):
-        import ml_dtypes
-
-        highest = float(ml_dtypes.finfo(dtype.numpy).max)
+        highest = _LARGEST[dtype.name]
         raise UserError(
             "scalar-range", location, argument=name, value=value, dtype=dtype, lowest=-highest, highest=highest
         )

@@ -12,7 +12,6 @@
 
 declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare void @PyErr_Clear()
-declare ptr @PyErr_Occurred()
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyObject_CallNoArgs(ptr)
 declare ptr @PyObject_CallOneArg(ptr, ptr)

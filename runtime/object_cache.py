@@ -1,9 +1,9 @@
 """The disk cache of object code: a private folder of files that are checked before they are loaded.
 
-An entry is one file named by its key. It begins with a magic line, its key and the SHA-256 of its content, so a truncated, mixed up or
-edited file is a miss, never wrong code. Entries are written to a temporary file in the same folder and published by rename:
-readers see a whole entry or none. No fsync is needed for that, since content that a crash lost fails its hash.
-Whatever goes wrong with the folder costs a warning and the caching, never the run.
+An entry is one file named by its key. It begins with a magic line, its key and the SHA-256 of its content, so a
+truncated, mixed up or edited file is a miss, never wrong code. Entries are written to a temporary file in the same
+folder and published by rename: readers see a whole entry or none. No fsync is needed for that, since content that a
+crash lost fails its hash. Whatever goes wrong with the folder costs a warning and the caching, never the run.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ def cache_at(folder: str) -> ObjectCache:
 
 @dataclass(slots=True)
 class ObjectCache:
-    """Object code by key. `get` and `put` never raise for what is wrong with the disk: they warn once and do without."""
+    """Object code by key. `get` and `put` never raise for what is wrong with the disk: they warn once and do
+    without.
+    """
 
     folder: Path
     largest_total: int = LARGEST_TOTAL
@@ -141,7 +143,9 @@ def _reason(error: OSError) -> str:
 
 
 def _prune(directory: int, largest_total: int) -> None:
-    """Remove abandoned temporary files, then the entries longest unused until the rest fits into `largest_total` bytes."""
+    """Remove abandoned temporary files, then the entries longest unused until the rest fits into `largest_total`
+    bytes.
+    """
     entries: list[tuple[float, int, str]] = []
     for name in os.listdir(directory):
         with contextlib.suppress(FileNotFoundError):  # another process prunes too

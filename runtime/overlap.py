@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Any
 
@@ -60,7 +60,9 @@ def overlaps_itself(argument: ArrayArgument) -> bool:
     """Return whether two elements of one array lie at the same address."""
     if argument.elements == 0:
         return False
-    axes = [(abs(stride), extent) for stride, extent in zip(argument.strides, argument.shape, strict=True) if extent > 1]
+    axes = [
+        (abs(stride), extent) for stride, extent in zip(argument.strides, argument.shape, strict=True) if extent > 1
+    ]
     reach = 0
     nested = True
     for stride, extent in sorted(axes):
@@ -85,7 +87,8 @@ def _bounds_touch(left: ArrayArgument, right: ArrayArgument) -> bool:
 
 def _share(left: ArrayArgument, right: ArrayArgument) -> bool:
     try:
-        return bool(np.shares_memory(_view(left), _view(right), max_work=WORK_LIMIT))
+        shares: Callable[..., bool] = np.shares_memory  # its stubs allow only two values of max_work
+        return bool(shares(_view(left), _view(right), max_work=WORK_LIMIT))
     except np.exceptions.TooHardError:
         return True
 
@@ -93,7 +96,7 @@ def _share(left: ArrayArgument, right: ArrayArgument) -> bool:
 def _view(argument: ArrayArgument) -> np.ndarray[Any, Any]:
     """Return a NumPy view of the argument's memory, of whatever framework; only its addresses are looked at."""
     low, high = argument.byte_range()
-    memory = (ctypes.c_char * (high - low)).from_address(argument.address + low)
+    memory: Any = (ctypes.c_char * (high - low)).from_address(argument.address + low)
     size = argument.dtype.bytes
     strides = tuple(stride * size for stride in argument.strides)
     return np.ndarray(argument.shape, np.dtype(f"V{size}"), buffer=memory, offset=-low, strides=strides)

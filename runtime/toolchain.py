@@ -1,8 +1,8 @@
 """From LLVM IR text to machine code in memory, in this process, without a system compiler.
 
-Text is parsed, verified and run through the code generator at level O2 alone: kernels come with explicit vectors, and no pass
-pipeline is both faster to compile and faster to run. Object code goes through the disk cache and is linked by LLJIT, one JIT per
-library, so that freeing a library frees all of it.
+Text is parsed, verified and run through the code generator at level O2 alone: kernels come with explicit vectors, and
+no pass pipeline is both faster to compile and faster to run. Object code goes through the disk cache and is linked by
+LLJIT, one JIT per library, so that freeing a library frees all of it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import functools
 import hashlib
 import os
 import platform
+import sys
 import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -23,12 +24,11 @@ from pypto.runtime.object_cache import cache_at
 
 VECTOR_BITS = (128, 256, 512)
 
-# Held around every use of LLVM, and taken before a fork, so that a child never inherits LLVM's own locks from a thread it does not have.
-_LLVM_LOCK = threading.RLock()
+# Held around every use of LLVM, and taken before a fork, so that a child never inherits LLVM's own locks from a
+# thread it does not have.
+LLVM_LOCK = threading.RLock()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_LLVM_LOCK.acquire, after_in_parent=_LLVM_LOCK.release, after_in_child=_LLVM_LOCK.release
-    )
+    os.register_at_fork(before=LLVM_LOCK.acquire, after_in_parent=LLVM_LOCK.release, after_in_child=LLVM_LOCK.release)
 
 
 class Library:
@@ -38,7 +38,7 @@ class Library:
         """Link object code; raises CompilerBug when a symbol is missing."""
         import llvmlite.binding as llvm
 
-        with _LLVM_LOCK:
+        with LLVM_LOCK:
             builder = llvm.JITLibraryBuilder().add_object_img(content).add_current_process()
             for name, address in imports.items():
                 builder.import_symbol(name, address)
@@ -62,8 +62,8 @@ class Library:
 
     def __del__(self) -> None:
         # The order matters: what a JIT holds goes before the JIT.
-        if hasattr(self, "_tracker"):
-            with _LLVM_LOCK:
+        if hasattr(self, "_tracker") and not sys.is_finalizing():
+            with LLVM_LOCK:
                 self._tracker.close()
                 self._jit.close()
 
@@ -119,10 +119,12 @@ def cache_key(text: str, machine: Machine) -> str:
 
 
 def emit_object(text: str, machine: Machine) -> bytes:
-    """Compile LLVM IR text for `machine`, which may be another kind of processor; raises CompilerBug when LLVM rejects it."""
+    """Compile LLVM IR text for `machine`, which may be another kind of processor; raises CompilerBug when LLVM
+    rejects it.
+    """
     import llvmlite.binding as llvm
 
-    with _LLVM_LOCK:
+    with LLVM_LOCK:
         target = _target_machine(machine)
         try:
             module = llvm.parse_assembly(text)
@@ -152,7 +154,7 @@ def generator_fingerprint() -> str:
 def _host() -> Machine:
     import llvmlite.binding as llvm
 
-    with _LLVM_LOCK:
+    with LLVM_LOCK:
         features = llvm.get_host_cpu_features()
         triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
     bits = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128

@@ -31,7 +31,7 @@ ENTRIES: dict[str, Entry] = {
         "argument {argument!r} is a tensor without memory that can be read: {why}",
         "pass a plain CPU tensor; inside torch.func transforms, call the kernel outside them",
     ),
-    "argument-type": Entry(
+    "argument-kind": Entry(
         "argument {argument!r} is of type {kind}, which is neither an array nor a number",
         "pass a NumPy array, a torch CPU tensor or a number; `numpy.asarray({argument})` makes an array of a list",
     ),
@@ -52,7 +52,8 @@ ENTRIES: dict[str, Entry] = {
         "pass `{argument}.resolve_neg()`",
     ),
     "output-not-array": Entry(
-        "output {argument!r} is a {kind}, which cannot be written to", "pass an array, for example `numpy.empty(shape, dtype)`"
+        "output {argument!r} is a {kind}, which cannot be written to",
+        "pass an array, for example `numpy.empty(shape, dtype)`",
     ),
     "read-only-output": Entry(
         "output {argument!r} is read-only",
@@ -76,5 +77,7 @@ ENTRIES: dict[str, Entry] = {
         "argument {argument!r} has strides of {strides} bytes, which are no multiples of its elements' {itemsize} bytes",
         "pass a contiguous copy: `numpy.ascontiguousarray({argument})`",
     ),
-    "vector-bits": Entry("PYPTO_VECTOR_BITS is {value}, and no vector register has that width", "use 128, 256, 512 or 0"),
+    "vector-bits": Entry(
+        "PYPTO_VECTOR_BITS is {value}, and no vector register has that width", "use 128, 256, 512 or 0"
+    ),
 }
