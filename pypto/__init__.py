@@ -14,9 +14,9 @@ __version__ = "0.1.0"
 
 if not os.path.isdir(os.path.join(os.path.dirname(__file__), "ir")):
     raise ImportError(
-        "this checkout of pypto has no symbolic links: pypto/ir, pypto/codegen and pypto/runtime must be links to the folders "
-        "beside the package, and are plain files. On Windows turn on developer mode, run `git config core.symlinks true` and "
-        "`git checkout -- pypto`; or install a wheel."
+        "this checkout of pypto has no symbolic links: pypto/ir, pypto/codegen and pypto/runtime must be links to the "
+        "folders beside the package, and are plain files. On Windows turn on developer mode, run `git config "
+        "core.symlinks true` and `git checkout -- pypto`; or install a wheel."
     )
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The schedule of one kernel: `TileConfig`, `BufferConfig` and the plain dict of the same keys.
 
-A schedule never changes what a kernel computes (see docs/language.md). Every key is checked when it is given; a key of the
-articles whose work this version does not do is an error, never silently ignored.
+A schedule never changes what a kernel computes (see docs/language.md). Every key is checked when it is given; a key
+of the articles whose work this version does not do is an error, never silently ignored.
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class BufferConfig:
     """How data moves between global memory and on-chip buffers.
 
     strategy: slots per buffer. buffer_size_per_tile: bytes of one slot of the largest buffer between GM and the chip.
-    enable_async_copy: copy while computing. enable_prefetch: one more slot of look-ahead. overlap_compute_ratio: the share
-    of copying that should hide behind computing, 0 to 1. None leaves the choice to the compiler.
+    enable_async_copy: copy while computing. enable_prefetch: one more slot of look-ahead. overlap_compute_ratio: the
+    share of copying that should hide behind computing, 0 to 1. None leaves the choice to the compiler.
 
     Raises UserError ``unknown-option`` or ``option-value``.
     """
@@ -180,12 +180,13 @@ class BufferConfig:
 class TileConfig:
     """The schedule of one kernel; None leaves the choice to the compiler.
 
-    tile_num: number of work items. tile_m, tile_k, tile_n: tile of the last two axes (rows, columns) and of the contracted
-    axis. shape: the tile as a tuple, instead of tile_m and tile_n. enable_pipeline: overlap copies and computing.
-    dependency, dependency_graph: links between the stages of a list. enable_double_buffer: two slots per buffer.
-    aicore_num: cores used (block_dim). enable_profiling: keep the time of every stage of every launch for `profile()`. buffer: a
-    `BufferConfig`. enable_fusion, fusion_boundary ("L1" or "UB"), l1_workspace_mb, enable_store_clean: where the intermediates
-    of a fused kernel live. output_pto_ir, pto_ir_path: also write the PTO IR to a file.
+    tile_num: number of work items. tile_m, tile_k, tile_n: tile of the last two axes (rows, columns) and of the
+    contracted axis. shape: the tile as a tuple, instead of tile_m and tile_n. enable_pipeline: overlap copies and
+    computing. dependency, dependency_graph: links between the stages of a list. enable_double_buffer: two slots per
+    buffer. aicore_num: cores used (block_dim). enable_profiling: keep the time of every stage of every launch for
+    `profile()`. buffer: a `BufferConfig`. enable_fusion, fusion_boundary ("L1" or "UB"), l1_workspace_mb,
+    enable_store_clean: where the intermediates of a fused kernel live. output_pto_ir, pto_ir_path: also write the PTO
+    IR to a file.
 
     Raises UserError ``unknown-option``, ``option-value`` or ``later-option``.
     """

@@ -12,9 +12,10 @@ _KEYS = ("src_op", "dst_op", "src_tile_idx", "dst_tile_idx", "src_buffer", "dst_
 class Dependency:
     """One link: what stage `src_op` writes to its parameter `src_buffer` is what `dst_op` reads as `dst_buffer`.
 
-    Stages are named by ``tile(name=)`` or the function's name (a tile function is accepted too). Tile i of the source feeds tile
-    i of the destination: `src_tile_idx` and `dst_tile_idx` are ``"*"``, `mapping` is ``"tile_idx"`` or None. `src_buffer` may be left
-    out when the source has one output, `dst_buffer` when the destination has a parameter of that name.
+    Stages are named by ``tile(name=)`` or the function's name (a tile function is accepted too). Tile i of the source
+    feeds tile i of the destination: `src_tile_idx` and `dst_tile_idx` are ``"*"``, `mapping` is ``"tile_idx"`` or
+    None. `src_buffer` may be left out when the source has one output, `dst_buffer` when the destination has a
+    parameter of that name.
 
     Raises UserError ``unknown-option`` or ``option-value``.
     """

@@ -5,6 +5,14 @@ from __future__ import annotations
 from pypto.ir.base.catalogue.entry import Entry
 
 ENTRIES: dict[str, Entry] = {
+    "alias-views": Entry(
+        "arguments {first!r} and {second!r} of {kernel!r} are the same memory, but its tiles see them cut differently",
+        "pass a copy of one of them",
+    ),
+    "argument-shape-fixed": Entry(
+        "argument {parameter!r} is {given}, and the kernel was compiled for {written}",
+        "pass an array of that dtype and shape",
+    ),
     "ambiguous-link": Entry(
         "stage {stage!r} reads {parameter!r}, which more than one earlier stage writes: {producers}",
         "say which one with pypto.Dependency(src_op=, dst_op=, src_buffer=, dst_buffer=)",
@@ -25,7 +33,8 @@ ENTRIES: dict[str, Entry] = {
         "make the tile shape and tile_num of both stages equal",
     ),
     "link-shape-unknown": Entry(
-        "the link {link} has no shape: stage {stage!r} asks for its block id, so its decorator must say the shape of one item",
+        "the link {link} has no shape: stage {stage!r} asks for its block id, so its decorator must say the shape of one "
+        "item",
         "write `@pypto.tile(shape=(...), tile_num=...)` over {stage!r}",
     ),
     "linked-twice": Entry(
@@ -38,13 +47,15 @@ ENTRIES: dict[str, Entry] = {
         "stage {stage!r} never writes its parameter {parameter!r}, so nothing can be linked from it", "{hint}"
     ),
     "output-twice": Entry(
-        "stages {first!r} and {second!r} both write an unlinked parameter {parameter!r}: the first result would be lost",
+        "stages {first!r} and {second!r} both write an unlinked parameter {parameter!r}: the first result "
+        "would be lost",
         "link them with pypto.Dependency, or give the parameters different names",
     ),
     "unknown-buffer": Entry("stage {stage!r} has no parameter called {parameter!r}", "{hint}"),
     "unknown-stage": Entry("the link {link} names a stage {stage!r} that is not in the list", "{hint}"),
     "unlinked-stage": Entry(
         "stage {stage!r} shares no parameter with the stages before it: nothing links them by name",
-        "link it with pypto.Dependency(src_op=, dst_op=, src_buffer=, dst_buffer=) in TileConfig(dependency=...), or use equal names",
+        "link it with pypto.Dependency(src_op=, dst_op=, src_buffer=, dst_buffer=) in TileConfig(dependency=...), or use "
+        "equal names",
     ),
 }

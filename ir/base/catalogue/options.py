@@ -7,12 +7,14 @@ from pypto.ir.base.catalogue.entry import Entry
 ENTRIES: dict[str, Entry] = {
     "cannot-compile": Entry(
         "cannot compile {what}: it is not a tile function",
-        "pass a function under `@pypto.tile` or `@pypto.fuse`, a list of them, a networkx graph of them, or a path ending in .pto",
+        "pass a function under `@pypto.tile` or `@pypto.fuse`, a list of them, a networkx graph of them, or a path "
+        "ending in .pto",
     ),
     "cannot-pickle": Entry(
         "the compiled kernel {kernel!r} cannot be pickled: {why}",
         "define the tile function at the top level of an importable module, or compile it in the other process",
     ),
+    "cannot-write": Entry("cannot write {path!r}: {why}", "give a path in a folder that you may write to"),
     "config-type": Entry(
         "config is of type {kind}", "pass a pypto.TileConfig, a pypto.BufferConfig or a dict of the same keys"
     ),
@@ -25,8 +27,15 @@ ENTRIES: dict[str, Entry] = {
         "use target='cpu' to run the kernel here, or target='ascendc' and `source()` to read its AscendC",
     ),
     "needs-host-model": Entry(
-        "AscendC of {kernel!r} cannot run on this machine: that takes the host model of the NPU, which this version does not have",
+        "AscendC of {kernel!r} cannot run on this machine: that takes the host model of the NPU, which this version "
+        "does not have",
         "use `source()` to read it, and target='cpu' or target='reference' to run the kernel here",
+    ),
+    "no-kernel": Entry(
+        "{file} defines no tile function at its top level", "decorate a function with `@pypto.tile` or `@pypto.fuse`"
+    ),
+    "no-source": Entry(
+        "target {target!r} generates no source", "compile with target='cpu' for LLVM IR or target='ascendc' for AscendC"
     ),
     "option-conflict": Entry("{first} and {second} contradict each other: {why}", "give one of the two"),
     "option-value": Entry("{what}: {option} is {value!r}", "{option} must be {wants}"),
@@ -37,8 +46,8 @@ ENTRIES: dict[str, Entry] = {
         "{setting} is {value!r}, which is not of type {kind}", "set {setting} to a value of type {kind}"
     ),
     "schedule-meaning": Entry(
-        "config {option}={value} would change what {kernel!r} computes: its body runs once per tile, and the decorator gives "
-        "{option}={declared}",
+        "config {option}={value} would change what {kernel!r} computes: its body runs once per tile, and the decorator "
+        "gives {option}={declared}",
         "leave {option} out of the config, or change the decorator",
     ),
     "shape-option": Entry("{option}: {value!r} for parameter {parameter!r}", "give {wants}"),
@@ -47,9 +56,11 @@ ENTRIES: dict[str, Entry] = {
         "pass shapes={example} to pypto.compile, or call execute with arguments first",
     ),
     "slot-too-small": Entry(
-        "buffer_size_per_tile is {given} bytes, and the largest buffer of {kernel!r} needs {needed} bytes per slot ({buffer})",
+        "buffer_size_per_tile is {given} bytes, and the largest buffer of {kernel!r} needs {needed} bytes per slot "
+        "({buffer})",
         "give at least {needed}, or a smaller tile",
     ),
+    "unknown-kernel": Entry("{file} defines no tile function called {kernel!r}", "{hint}"),
     "unknown-parameter-option": Entry(
         "{option} names a parameter {parameter!r} that {kernel!r} does not have", "{hint}"
     ),

@@ -1,0 +1,160 @@
+"""The one path from tile functions to something that runs, on one page.
+
+    tile functions --graph--> tile graph --tile--> PTO IR at level tile --verify-->
+        target reference:  the NumPy meaning of that IR
+        target cpu:        --source--> LLVM IR --library--> machine code --launch--> a call
+        target ascendc:    --(the passes of pypto.ir.passes)--> level planned --source--> AscendC
+
+Each stage is a function from one thing to the next, run by `Stages`, which times and dumps it. Its name is the name
+of the dump, of the row in `profile()`, and what `to_text` and ``pypto ir --emit`` take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pypto.config import Options, read_config
+from pypto.ir.base.errors import UserError, nearest
+from pypto.ir.base.settings import current
+from pypto.ir.nodes import Level, Module, Role
+from pypto.stages import Stages
+from pypto.subject import Subject, read_subject
+
+if TYPE_CHECKING:
+    from pypto.codegen.llvm.code import CpuCode, Layout
+    from pypto.compiled_kernel import CompiledKernel
+    from pypto.program import Program
+    from pypto.runtime.launcher import Launcher
+    from pypto.tracing.views import View
+
+TARGETS: dict[str, str] = {
+    "cpu": "native code for this machine, through LLVM (the default)",
+    "reference": "the NumPy meaning of the IR",
+    "eager": "the body as plain Python on NumPy, for print and debuggers",
+    "ascendc": "AscendC source for dav-2201 (Atlas A2/A3)",
+    "npu": "an Ascend device through torch_npu",
+}
+
+
+def compile(  # noqa: A001  # the public name
+    what: Any,
+    config: Any = None,
+    *,
+    target: str | None = None,
+    shapes: Mapping[str, Any] | None = None,
+    dtypes: Any = None,
+) -> CompiledKernel:
+    """Return a kernel that can be executed, printed and saved.
+
+    what: a tile function, a list of them (stages that run in order), a networkx graph of them, or the path of a
+    ``.pto`` file. config: a `TileConfig`, a `BufferConfig` or a dict of their keys: the schedule, which never changes
+    results. target: one of ``cpu``, ``reference``, ``eager``, ``ascendc``, ``npu``; default: the setting `target`.
+    shapes, dtypes: what is known about arguments before the first call, by parameter name (extents are ints, or names
+    for unknown ones; one dtype may stand for all).
+
+    Raises UserError of the catalogue's groups `options`, `graph` and `text`; with all `shapes` known also whatever
+    compiling raises. Without, shapes are learned at the first `execute`, one specialisation per signature.
+    """
+    from pypto.compiled_kernel import CompiledKernel
+    from pypto.known_shapes import read_known
+
+    options, dependencies = read_config(config)
+    subject = read_subject(what, dependencies)
+    return CompiledKernel(subject, options, _check_target(target), read_known(subject, shapes, dtypes))
+
+
+def _check_target(target: str | None) -> str:
+    name = current().target if target is None else target
+    if name not in TARGETS:
+        raise UserError("unknown-target", None, target=name, hint=nearest(str(name), TARGETS))
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A subject compiled for one signature.
+
+    `views` are how tracing saw the arguments; `source` is what `CompiledKernel.source` returns; `launcher` runs it on
+    the CPU; `lowered` holds the module at level planned once somebody asked for it; `fast` the launcher's functions
+    for repeated calls, by the frameworks of the arguments.
+    """
+
+    program: Program
+    stages: Stages
+    views: Mapping[str, View]
+    notes: tuple[str, ...] = ()
+    source: str | None = None
+    code: CpuCode | None = None
+    launcher: Launcher | None = None
+    lowered: list[Module] = field(default_factory=list)
+    fast: dict[tuple[str, ...], Callable[..., object]] = field(default_factory=dict)
+
+    @property
+    def module(self) -> Module:
+        return self.program.module
+
+
+def build(
+    subject: Subject,
+    views: Mapping[str, View],
+    layouts: Mapping[str, Layout],
+    options: Options,
+    target: str,
+    notes: tuple[str, ...] = (),
+) -> Built:
+    """Return `subject` compiled for launch arguments seen as `views` and lying in memory as `layouts` say."""
+    stages = Stages()
+    program = stages.run("tile", subject.program, views, options)
+    stages.run("verify", _verify, program.module)
+    built = Built(program, stages, views, (*notes, *program.notes))
+    if target == "cpu":
+        return _build_cpu(built, layouts)
+    if target == "ascendc":
+        return _build_ascendc(built)
+    return built
+
+
+def _build_cpu(built: Built, layouts: Mapping[str, Layout]) -> Built:
+    from pypto.codegen.llvm.emitter import emit
+    from pypto.runtime.launcher import Launcher
+    from pypto.runtime.toolchain import compile_code, host_machine
+
+    machine = host_machine()
+    code = built.stages.run("source", emit, built.module, dict(layouts), machine)
+    library = built.stages.run("library", compile_code, code, machine)
+    written = [item.name for item in built.module.parameters if item.role is not Role.IN]
+    launcher = built.stages.run("launch", Launcher, code, library, written)
+    return replace(built, source=code.text, code=code, launcher=launcher, notes=(*built.notes, *code.notes))
+
+
+def _build_ascendc(built: Built) -> Built:
+    from pypto.codegen.ascendc.emitter import emit
+
+    planned = lower(built.stages, built.module)
+    source = built.stages.run("source", emit, planned)
+    return replace(built, source=source, lowered=[planned])
+
+
+def lower(stages: Stages, module: Module) -> Module:
+    """Return `module` at level planned; a module read midway takes the passes that are left."""
+    from pypto.ir.passes.pipeline import NPU_PASSES
+
+    return stages.run_passes(module, NPU_PASSES)
+
+
+def stage_names(target: str) -> tuple[str, ...]:
+    """Return the stages that can be printed on `target`, in order; levels may be named as well."""
+    from pypto.ir.passes.pipeline import NPU_PASSES
+
+    names = ["tile", *(item.name for item in NPU_PASSES), *(level.value for level in Level)]
+    if target in ("cpu", "ascendc"):
+        names.append("source")
+    return tuple(dict.fromkeys(names))
+
+
+def _verify(module: Module) -> None:
+    from pypto.ir.verifier import verify
+
+    verify(module)

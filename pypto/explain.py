@@ -1,0 +1,89 @@
+"""`CompiledKernel.explain`: what the compiler decided, in plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from pypto.compiler import Built
+from pypto.config import Options
+from pypto.ir.base.settings import current
+from pypto.ir.nodes import Module, Parameter, TileType
+from pypto.meaning import Meaning
+from pypto.schedule import what_options_did
+from pypto.subject import Subject, TracedSubject
+
+_MEANINGS = {
+    "whole": "WHOLE: the body applies to the whole arguments; tiles are only schedule",
+    "tiles": "TILES: the body applies to each tile alone",
+    "blocks": "BLOCKS: the body asks for its block id and runs once per block",
+}
+
+
+def explain(subject: Subject, options: Options, target: str, built: Built | None, kept: int) -> str:
+    """Return the report; `kept` is the number of specialisations in memory."""
+    lines = [f"kernel {subject.name}{subject.signature} for target {target}"]
+    if built is None:
+        lines.append("not compiled yet: shapes are learned at the first call, or given by shapes=")
+    else:
+        lines += _meaning_lines(subject, built)
+        lines += _argument_lines(built.module)
+        lines += _intermediate_lines(built.module)
+        lines += _phase_lines(built)
+        lines += _indented("notes", built.notes)
+    lines += _indented("options", what_options_did(options, target))
+    lines.append(f"specialisations in memory: {kept} of at most {current().specializations}")
+    return "\n".join(lines)
+
+
+def _indented(title: str, lines: Iterator[str] | tuple[str, ...]) -> list[str]:
+    items = [f"  {line}" for line in lines]
+    return [f"{title}:", *items] if items else []
+
+
+def _meaning_lines(subject: Subject, built: Built) -> Iterator[str]:
+    if not isinstance(subject, TracedSubject):
+        yield f"read from {subject.location}, at level {built.module.level.value}"
+        return
+    for stage, meaning in zip(subject.functions, built.program.meanings, strict=True):
+        yield f"{stage.name}: {_MEANINGS[meaning.kind]}"
+        yield from (f"  {line}" for line in _axes_lines(meaning))
+
+
+def _axes_lines(meaning: Meaning) -> Iterator[str]:
+    if meaning.batch:
+        extents = ", ".join(map(str, meaning.hidden[: meaning.batch]))
+        yield f"batch axes (not seen by the body): {extents}"
+    if meaning.hidden[meaning.batch :]:
+        yield f"tiles along the cut axes: {', '.join(map(str, meaning.hidden[meaning.batch :]))}"
+    if meaning.block is not None:
+        yield f"blocks: {meaning.block.extent}"
+
+
+def _argument_lines(module: Module) -> list[str]:
+    lines = [f"{item.name}: {item.type} {item.role.value}{_bytes(item)}" for item in module.parameters]
+    return _indented("arguments", tuple(lines))
+
+
+def _bytes(item: Parameter) -> str:
+    size = size_in_bytes(item.type)
+    return "" if item.scalar or size is None else f", {size} bytes"
+
+
+def size_in_bytes(type_: TileType) -> int | None:
+    """Return the bytes of an array of `type_`, None while an extent is unknown."""
+    extents = [extent for extent in type_.shape if isinstance(extent, int)]
+    return prod(extents) * type_.dtype.bytes if len(extents) == type_.rank else None
+
+
+def _intermediate_lines(module: Module) -> list[str]:
+    lines = [f"{item.name}: {item.type}{_bytes(item)}" for item in module.intermediates]
+    return _indented("intermediates in memory between stages", tuple(lines))
+
+
+def _phase_lines(built: Built) -> list[str]:
+    if built.code is None:
+        return []
+    lines = [f"{phase.symbol}: {phase.items} items, {phase.grain} per chunk" for phase in built.code.phases]
+    lines.append(f"workspace {built.code.workspace_bytes} bytes, scratch {built.code.scratch_bytes} bytes per thread")
+    return _indented("phases (parallel loops, one after another)", tuple(lines))

@@ -1,0 +1,158 @@
+"""Shapes before the first call: those that `shapes=` gives, else those that the decorators cover exactly."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pypto.binding import constant_type
+from pypto.graph import Graph, launch_parameters
+from pypto.ir.base.errors import UserError, nearest
+from pypto.ir.dtypes import ALL, F32, DType, find
+from pypto.ir.index import Extent, Symbol
+from pypto.ir.nodes import TileType
+from pypto.program import array_view
+from pypto.schedule import declared
+from pypto.subject import Subject, TracedSubject
+from pypto.tile_function import TileFunction
+from pypto.tracing.views import ConstantView, ScalarView, View
+
+Shape = tuple[Extent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownShapes:
+    """What `compile` was told: shapes (extents are ints, or names of symbols) and dtypes by launch parameter."""
+
+    shapes: Mapping[str, Shape]
+    dtypes: Mapping[str, DType]
+
+
+def read_known(subject: Subject, shapes: object, dtypes: object) -> KnownShapes:
+    """Return `shapes` and `dtypes` checked.
+
+    `shapes`: name to a tuple of ints or symbol names, or an int for one axis. `dtypes`: name to a dtype in any
+    spelling, or one dtype for all parameters. Raises UserError ``shape-option`` or ``unknown-parameter-option``.
+    """
+    names = tuple(subject.signature.parameters)
+    read_shapes = {name: _shape(name, value) for name, value in _mapping("shapes", shapes, subject, names).items()}
+    if dtypes is not None and not isinstance(dtypes, Mapping):
+        dtypes = dict.fromkeys(names, dtypes)
+    read_dtypes = {name: _dtype(name, value) for name, value in _mapping("dtypes", dtypes, subject, names).items()}
+    return KnownShapes(read_shapes, read_dtypes)
+
+
+def _mapping(option: str, given: object, subject: Subject, names: tuple[str, ...]) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise UserError(
+            "shape-option", None, option=option, value=given, parameter=names[0], wants="a dict from parameter to value"
+        )
+    for name in given:
+        if name not in names:
+            hint = nearest(str(name), names)
+            raise UserError(
+                "unknown-parameter-option", None, option=option, parameter=name, kernel=subject.name, hint=hint
+            )
+    return dict(given)
+
+
+def _shape(name: str, value: object) -> Shape:
+    extents = (value,) if isinstance(value, (int, str)) else tuple(value) if isinstance(value, (tuple, list)) else None
+    if extents is None or not all(_is_extent(extent) for extent in extents):
+        wants = "a tuple of whole numbers from 0, or of names for unknown extents"
+        raise UserError("shape-option", None, option="shapes", value=value, parameter=name, wants=wants)
+    return tuple(Symbol(extent) if isinstance(extent, str) else extent for extent in extents)
+
+
+def _is_extent(extent: object) -> bool:
+    if isinstance(extent, str):
+        return extent.isidentifier()
+    return isinstance(extent, int) and not isinstance(extent, bool) and extent >= 0
+
+
+def _dtype(name: str, value: object) -> DType:
+    dtype = find(value)
+    if dtype is None:
+        wants = f"one of {', '.join(item.long_name for item in ALL)}"
+        raise UserError("shape-option", None, option="dtypes", value=value, parameter=name, wants=wants)
+    return dtype
+
+
+def known_views(
+    subject: Subject, known: KnownShapes, symbolic: bool = False
+) -> tuple[dict[str, View], tuple[str, ...]]:
+    """Return a view per launch parameter and notes on where shapes came from.
+
+    With `symbolic`, extents that the decorators only imply are symbols. Raises UserError ``shapes-needed``.
+    """
+    views: dict[str, View] = {}
+    notes: list[str] = []
+    for name, parameter in subject.signature.parameters.items():
+        views[name] = _view(subject, name, parameter, known, symbolic, notes)
+    return views, tuple(notes)
+
+
+def _view(
+    subject: Subject,
+    name: str,
+    parameter: inspect.Parameter,
+    known: KnownShapes,
+    symbolic: bool,
+    notes: list[str],
+) -> View:
+    if not isinstance(subject, TracedSubject):
+        own = next(item for item in subject.module.parameters if item.name == name)
+        return ScalarView(name, own.type.dtype) if own.scalar else array_view(name, own.type)
+    if name not in known.shapes and (parameter.default is not parameter.empty or constant_type(parameter)):
+        return _constant_view(subject, name, parameter)
+    dtype = known.dtypes.get(name, F32)
+    shape = known.shapes.get(name)
+    if shape is None:
+        shape = _covered(subject.graph, name, symbolic, notes)
+    return ScalarView(name, dtype) if shape == () else array_view(name, TileType(dtype, shape))
+
+
+def _constant_view(subject: Subject, name: str, parameter: inspect.Parameter) -> View:
+    default = parameter.default
+    if default is parameter.empty:
+        why = f"{name!r} is a constant of the signature, annotated {parameter.annotation}, and has no default"
+        raise _needed(subject, [name], why)
+    if isinstance(default, (bool, int, float)) and constant_type(parameter) is None:
+        dtype = find(type(default))
+        assert dtype is not None
+        return ScalarView(name, dtype)
+    return ConstantView(name, default)
+
+
+def _needed(subject: Subject, names: list[str], why: str) -> UserError:
+    example = "{" + ", ".join(f"{name!r}: (1024, 512)" for name in subject.signature.parameters) + "}"
+    return UserError("shapes-needed", subject.location, parameters=", ".join(names), why=why, example=example)
+
+
+def _covered(graph: Graph, name: str, symbolic: bool, notes: list[str]) -> Shape:
+    """Return the shape that the decorator of the first stage with this argument covers exactly."""
+    stage = next(
+        stage
+        for stage, names in zip(graph.stages, graph.names, strict=True)
+        if any(names[item.name] == name for item in launch_parameters(stage))
+    )
+    shape, number = declared(stage)
+    if shape is None or None in shape:
+        why = f"the decorator of {stage.name!r} gives no tile shape" if shape is None else f"its shape {shape} is open"
+        raise _needed(TracedSubject(graph), list(graph.arguments), why)
+    extents = tuple(extent for extent in shape if extent is not None)
+    if symbolic and not stage.uses_block_id:
+        notes.append(f"{name}: extents unknown")
+        return tuple(Symbol(f"n{axis}") for axis in range(len(extents)))
+    return _grid_shape(stage, name, extents, number or 1, notes)
+
+
+def _grid_shape(stage: TileFunction, name: str, extents: tuple[int, ...], number: int, notes: list[str]) -> Shape:
+    covered = (number, *extents) if stage.uses_block_id else (number * extents[0], *extents[1:])
+    tiles = f"{number} tile{'s' if number > 1 else ''} of {extents}"
+    notes.append(f"{name}: shape {covered} taken from the decorator of {stage.name}: {tiles}")
+    return covered

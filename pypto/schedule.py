@@ -1,0 +1,106 @@
+"""What the options ask of a kernel's schedule, as plain attributes of the kernel, and in words for `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pypto.config import BufferConfig, Options
+from pypto.ir.base.errors import UserError
+from pypto.ir.nodes import Attribute
+from pypto.meaning import Meaning
+from pypto.tile_function import Shape, TileFunction
+
+
+def declared(stage: TileFunction) -> tuple[Shape | None, int | None]:
+    """Return the tile shape and number that the decorator gives; those of a fused kernel are its parts', when equal."""
+    if not stage.parts or stage.shape is not None:
+        return stage.shape, stage.tile_num
+    shapes = {part.shape for part in stage.parts}
+    numbers = {part.tile_num for part in stage.parts}
+    return shapes.pop() if len(shapes) == 1 else None, numbers.pop() if len(numbers) == 1 else None
+
+
+def check_schedule(stage: TileFunction, meaning: Meaning, options: Options) -> None:
+    """Raise UserError ``schedule-meaning`` where an option would change what a kernel computes."""
+    if meaning.kind == "whole":
+        return
+    wanted = (("tile_num", options.tile_num, stage.tile_num), ("shape", options.tile_shape, stage.shape))
+    for option, value, own in wanted:
+        if value is not None and value != own:
+            raise UserError(
+                "schedule-meaning", stage.location, option=option, value=value, kernel=stage.name, declared=own
+            )
+
+
+def schedule_attributes(stage: TileFunction, meaning: Meaning, options: Options) -> dict[str, Attribute]:
+    """Return the kernel attributes ``tile_shape``, ``tile_num``, ``tile_k``, ``block_dim``, ``buffer_depth`` and
+    ``pipeline``.
+
+    Options win over the decorator; what neither gives is left out. They are wishes: passes may choose otherwise.
+    """
+    shape, number = declared(stage)
+    values: dict[str, Attribute] = {
+        "meaning": meaning.kind,
+        "tile_shape": options.tile_shape or shape,
+        "tile_num": options.tile_num or number,
+        "tile_k": options.tile_k,
+        "block_dim": options.aicore_num,
+        "buffer_depth": options.buffer_depth,
+        "pipeline": options.enable_pipeline,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def what_options_did(options: Options, target: str) -> Iterator[str]:
+    """Yield one line per key that the user gave: its value and what came of it on `target`."""
+    for key, value in options.given:
+        if key == "buffer" and options.buffer is not None:
+            yield from _buffer_lines(options.buffer, target)
+        else:
+            yield f"{key}={value}: {_effect(key, options, target)}"
+
+
+_ON_DEVICE = {
+    "tile_num": "number of work items of the NPU schedule",
+    "tile_m": "rows of a tile of the NPU schedule",
+    "tile_n": "columns of a tile of the NPU schedule",
+    "tile_k": "recorded; no kernel here contracts an axis on the cube core",
+    "shape": "tile of the NPU schedule",
+    "aicore_num": "block_dim of the NPU schedule",
+    "enable_double_buffer": "recorded as buffer_depth; the passes of this version give every buffer one slot",
+    "enable_pipeline": "recorded as pipeline; the pipes overlap as far as the flags of the planned IR allow",
+    "l1_workspace_mb": "recorded; vector kernels use UB, none of L1",
+    "fusion_boundary": "intermediates stay in UB: vector cores reach no L1",
+}
+_EVERYWHERE = {
+    "dependency": "links the stages",
+    "dependency_graph": "links the stages",
+    "enable_fusion": "the parts are one kernel",
+    "enable_store_clean": "nothing is flushed between fused parts",
+    "enable_profiling": "the time of every stage and launch is kept for profile()",
+    "output_pto_ir": "the PTO IR is written when it is first known",
+    "pto_ir_path": "the PTO IR is written there",
+}
+
+
+def _effect(key: str, options: Options, target: str) -> str:
+    if key in _EVERYWHERE:
+        return _EVERYWHERE[key]
+    if target in ("ascendc", "npu"):
+        return _ON_DEVICE[key]
+    return f"no effect on target {target}, which chooses its own loops ({_ON_DEVICE[key]})"
+
+
+def _buffer_lines(buffer: BufferConfig, target: str) -> Iterator[str]:
+    place = "" if target in ("ascendc", "npu") else f" (no effect on target {target})"
+    if buffer.strategy is not None:
+        yield f"buffer strategy {buffer.strategy.name}: recorded; the passes of this version use one slot{place}"
+    if buffer.buffer_size_per_tile is not None:
+        yield f"buffer_size_per_tile={buffer.buffer_size_per_tile}: checked against the largest buffer{place}"
+    if buffer.enable_async_copy is not None:
+        yield f"enable_async_copy={buffer.enable_async_copy}: copies run on their own pipes in any case{place}"
+    if buffer.enable_prefetch is not None:
+        yield f"enable_prefetch={buffer.enable_prefetch}: recorded; needs more than one slot per buffer{place}"
+    if buffer.overlap_compute_ratio is not None:
+        ratio = buffer.overlap_compute_ratio
+        yield f"overlap_compute_ratio={ratio}: a target; nothing measures it in this version{place}"

@@ -1,0 +1,53 @@
+"""Running the stages of one compilation: each is timed, dumped under its name, and named when it fails."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pypto.ir.base.settings import current
+from pypto.ir.nodes import Module
+from pypto.ir.passes.manager import Pass, Timing, dump, run_passes
+
+T = TypeVar("T")
+
+
+class Stages:
+    """The stages that one compilation has run: `timings` in order, `texts` of those that can be printed."""
+
+    def __init__(self) -> None:
+        self.timings: list[Timing] = []
+        self.modules: dict[str, Module] = {}
+
+    def run(self, name: str, stage: Callable[..., T], /, *inputs: Any) -> T:
+        """Return ``stage(*inputs)``; record its time, and dump a module or a source text under `name`."""
+        start = time.perf_counter()
+        result = stage(*inputs)
+        self.timings.append(Timing(name, time.perf_counter() - start, True))
+        self._keep(name, result)
+        if current().debug >= 2:
+            print(f"pypto: {self.timings[-1]}", file=sys.stderr)
+        return result
+
+    def run_passes(self, module: Module, passes: tuple[Pass, ...]) -> Module:
+        """Return `module` after the passes that its level still needs; each is a stage of its own."""
+        for item in passes:
+            if item.needs.rank < module.level.rank:
+                continue
+            module, timings = run_passes(module, (item,), len(self.timings))
+            self.timings += timings
+            self.modules[item.name] = module
+        return module
+
+    def _keep(self, name: str, result: object) -> None:
+        number = len(self.timings) - 1
+        if isinstance(result, Module):
+            self.modules[name] = result
+            dump(result, number, name)
+        elif isinstance(result, str) and current().dump:
+            folder = Path(current().dump)
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{number:02}-{name}.txt").write_text(result, encoding="utf-8")

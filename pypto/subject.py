@@ -1,0 +1,129 @@
+"""What a compiled kernel is made from: a graph of tile functions, or a module read from a `.pto` file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pypto.config import Options
+from pypto.dependencies import Dependency
+from pypto.graph import Graph, from_networkx, link_stages
+from pypto.ir.base.errors import UserError
+from pypto.ir.base.locations import Location
+from pypto.ir.nodes import Module, Role
+from pypto.tile_function import TileFunction
+
+if TYPE_CHECKING:
+    from pypto.program import Program
+    from pypto.tracing.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class TracedSubject:
+    """A graph of tile functions; traced anew for every signature."""
+
+    graph: Graph
+
+    @property
+    def name(self) -> str:
+        return self.graph.name
+
+    @property
+    def location(self) -> Location:
+        return self.graph.stages[0].location
+
+    @property
+    def signature(self) -> inspect.Signature:
+        return self.graph.signature
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return self.graph.outputs
+
+    @property
+    def functions(self) -> tuple[TileFunction, ...]:
+        return self.graph.stages
+
+    def program(self, views: Mapping[str, View], options: Options) -> Program:
+        from pypto.program import trace_graph
+
+        return trace_graph(self.graph, views, options)
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSubject:
+    """A module that exists already, at any level."""
+
+    module: Module
+    location: Location
+
+    @property
+    def name(self) -> str:
+        return self.module.name
+
+    @property
+    def signature(self) -> inspect.Signature:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        return inspect.Signature([inspect.Parameter(item.name, kind) for item in self.module.parameters])
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(item.name for item in self.module.parameters if item.role is not Role.IN)
+
+    @property
+    def functions(self) -> tuple[TileFunction, ...]:
+        return ()
+
+    def program(self, views: Mapping[str, View], options: Options) -> Program:
+        from pypto.program import adapt_module
+
+        return adapt_module(self.module, views, self.location)
+
+
+Subject = TracedSubject | ModuleSubject
+
+
+def read_subject(what: Any, dependencies: Sequence[Dependency] = ()) -> Subject:
+    """Return the subject of `compile`: a tile function, a list of them, a networkx graph, a module or a `.pto` path.
+
+    Raises UserError ``cannot-compile``, ``pto-file``, those of the catalogue's groups `graph` and `text`.
+    """
+    if isinstance(what, TileFunction):
+        return TracedSubject(link_stages((what,), dependencies))
+    if isinstance(what, Module):
+        return ModuleSubject(what, Location(what.name, 0))
+    if isinstance(what, (str, Path)):
+        return _read_file(Path(what))
+    if isinstance(what, (list, tuple)):
+        for stage in what:
+            if not isinstance(stage, TileFunction):
+                raise UserError("cannot-compile", None, what=_described(stage))
+        return TracedSubject(link_stages(what, dependencies))
+    if hasattr(what, "nodes") and hasattr(what, "edges"):
+        stages, own = from_networkx(what)
+        return TracedSubject(link_stages(stages, (*own, *dependencies)))
+    raise UserError("cannot-compile", None, what=_described(what))
+
+
+def _described(what: object) -> str:
+    name = getattr(what, "__name__", None)
+    return f"{type(what).__name__} {name!r}" if isinstance(name, str) else f"an object of type {type(what).__name__}"
+
+
+def _read_file(path: Path) -> ModuleSubject:
+    from pypto.ir.bounds import check_bounds
+    from pypto.ir.parser import parse_module
+    from pypto.ir.verifier import verify_text
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
+        raise UserError("pto-file", None, path=str(path), why=why) from None
+    module = parse_module(text, str(path))
+    verify_text(module)
+    check_bounds(module, str(path))
+    return ModuleSubject(module, Location(str(path), 1))
