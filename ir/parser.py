@@ -38,7 +38,7 @@ from pypto.ir.nodes import (
 from pypto.ir.operations.table import TABLE
 from pypto.ir.printer import VERSION, attribute_text
 from pypto.ir.verification.attributes import check_attributes
-from pypto.ir.verification.operations import infer_types
+from pypto.ir.verification.operations import check_counts, infer_types
 from pypto.ir.verification.violation import Violation
 from pypto.ir.verifier import verify_text
 
@@ -283,8 +283,7 @@ class _Resolver:
         if isinstance(item, LoadSyntax):
             return self.load(item)
         if isinstance(item, StoreSyntax):
-            place = self.source.statement(item.target.token)
-            return Store(item.target.text, item.region, self.use(item.value), item.clip, place)
+            return self.store(item)
         if isinstance(item, LoopSyntax):
             return self.loop(item)
         return self.branches(item)  # type: ignore[arg-type]  # yields are taken out before
@@ -333,11 +332,8 @@ class _Resolver:
 
     def inferred(self, operation: Operation) -> tuple[TileType, ...]:
         record = TABLE[operation.name]
-        count = len(operation.operands)
-        if count != len(record.operands) and not (record.variadic and count):
-            details = {"expected": len(record.operands), "names": ", ".join(record.operands) or "none"}
-            raise UserError("operand-count", operation.location, operation=record.name, count=count, **details)
         try:
+            check_counts(operation, record)
             check_attributes(operation, record)
             return infer_types(operation, record)
         except Violation as fault:
@@ -345,11 +341,7 @@ class _Resolver:
 
     def load(self, item: syntax.LoadSyntax) -> Load:
         place = self.source.statement(item.targets[0].value.token)
-        source = self.parameters.get(item.source.text)
-        if source is None:
-            hint = nearest(item.source.text, self.parameters) if self.parameters else "it has none"
-            details = {"kernel": self.kernel_name, "parameter": item.source.text, "hint": hint}
-            raise UserError("unknown-parameter", self.place(item.source), **details)
+        source = self.find_parameter(item.source)
         types = item.types or (TileType(source.type.dtype, tuple(one.extent for one in item.region)),)
         if len(types) != 1 or len(item.targets) != 1:
             raise UserError("result-count", place, operation="load", expected=1, count=len(item.targets))
@@ -364,6 +356,18 @@ class _Resolver:
         if not fits or not isinstance(value, int | float):
             raise UserError("fill-value", self.source.at(token), value=attribute_text(value))
         return value
+
+    def store(self, item: syntax.StoreSyntax) -> Store:
+        target = self.find_parameter(item.target)
+        place = self.source.statement(item.target.token)
+        return Store(target.name, item.region, self.use(item.value), item.clip, place)
+
+    def find_parameter(self, word: syntax.Word) -> Parameter:
+        if word.text not in self.parameters:
+            hint = nearest(word.text, self.parameters) if self.parameters else "it has none"
+            details = {"kernel": self.kernel_name, "parameter": word.text, "hint": hint}
+            raise UserError("unknown-parameter", self.place(word), **details)
+        return self.parameters[word.text]
 
     def loop(self, item: syntax.LoopSyntax) -> For:
         place = self.source.statement(item.targets[0].value.token if item.targets else item.index.token)

@@ -25,7 +25,7 @@ def check_operation(operation: Operation, scope: Scope) -> None:
     _check_level(operation, record, scope.level)
     for value in operation.operands:
         scope.use(value, operation)
-    _check_counts(operation, record)
+    check_counts(operation, record)
     check_attributes(operation, record)
     for _, attribute in operation.attributes:
         scope.check_attribute(attribute, operation)
@@ -42,7 +42,8 @@ def _check_level(operation: Operation, record: OperationDefinition, level: Level
         raise Violation("wrong-level", operation, what=what, level=level.value, needed=needed.value)
 
 
-def _check_counts(operation: Operation, record: OperationDefinition) -> None:
+def check_counts(operation: Operation, record: OperationDefinition) -> None:
+    """Raise Violation ``operand-count`` unless the record takes as many operands."""
     count, expected = len(operation.operands), len(record.operands)
     wrong = count < 1 if record.variadic else count != expected
     if wrong:
