@@ -7,6 +7,7 @@ Nothing is written before every check here has passed. Overlap between arguments
 from __future__ import annotations
 
 import functools
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,7 +48,12 @@ class ArrayArgument:
 
     @property
     def elements(self) -> int:
-        return int(np.prod(self.shape, dtype=object))
+        return math.prod(self.shape)
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """Return all that two calls of one specialisation have in common, as a key."""
+        return self.name, self.framework, self.dtype, self.shape, self.strides
 
     def byte_range(self) -> tuple[int, int]:
         """Return the lowest offset from `address` and the offset behind the highest byte touched; (0, 0) without
@@ -73,6 +79,10 @@ class ScalarArgument:
     python: bool = True
     """Whether it is a Python number, not a NumPy scalar."""
 
+    @property
+    def signature(self) -> tuple[object, ...]:
+        return self.name, self.dtype, self.python
+
     def pack(self, dtype: DType, location: Location | None = None) -> bytes:
         """Return the eight bytes of a slot that hold the number as `dtype`; raises UserError ``scalar-range``."""
         return pack_scalar(self.name, self.value, dtype, location)
@@ -84,6 +94,10 @@ class ConstantArgument:
 
     name: str
     value: object
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        return self.name, type(self.value), self.value
 
 
 # IEEE 754 and bfloat16: (2 - 2**-fraction bits) * 2**largest exponent

@@ -25,7 +25,7 @@ import contextlib
 import ctypes
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 from pypto.codegen.llvm.code import CpuCode, Phase, SlotKind
@@ -91,12 +91,10 @@ class Frame:
             ctypes.c_uint64 * (len(code.slots) + 1)
         )()  # the last one takes arguments that the code never uses
         self._phases = (ctypes.c_uint64 * (4 * len(code.phases)))(*_phase_words(code.phases, library))
-        base = ctypes.addressof(self._slots)
-        self._places = {slot.name: base + 8 * index for index, slot in enumerate(code.slots)}
-        self._unused = base + 8 * len(code.slots)
+        self._indices = {slot.name: index for index, slot in enumerate(code.slots)}
         self._intermediates = self._place_intermediates(code)
         self.call = _Call(
-            slots=base,
+            slots=ctypes.addressof(self._slots),
             scratch_bytes=round_up(code.scratch_bytes),
             phases=ctypes.addressof(self._phases),
             phase_count=len(code.phases),
@@ -109,18 +107,18 @@ class Frame:
 
     def place(self, name: str) -> int:
         """Return the address of the slot called `name`."""
-        return self._places.get(name, self._unused)
+        return ctypes.addressof(self._slots) + 8 * self._indices.get(name, len(self._indices))
 
-    def fill(self, name: str, content: bytes) -> None:
-        """Write eight bytes into a slot."""
-        ctypes.memmove(self.place(name), content, 8)
+    def fill(self, name: str, content: int) -> None:
+        """Write a 64-bit number into a slot."""
+        self._slots[self._indices.get(name, len(self._indices))] = content
 
     def _place_intermediates(self, code: CpuCode) -> Block:
         slots = [slot for slot in code.slots if slot.kind is SlotKind.INTERMEDIATE]
         block = Block(sum(round_up(slot.bytes) for slot in slots))
         address = block.address
         for slot in slots:
-            self.fill(slot.name, address.to_bytes(8, sys.byteorder))
+            self.fill(slot.name, address)
             address += round_up(slot.bytes)
         return block
 
@@ -204,14 +202,18 @@ class Launcher:
 
     def _general_call(self, arguments: Sequence[Argument]) -> Fast:
         """Return the same by Python and ctypes."""
-        patterns = tuple(map(_without_value, arguments))
+        names = [(item.name, isinstance(item, ConstantArgument)) for item in arguments]
+        signature = [item.signature for item in arguments]
 
         def call(*values: object) -> object:
-            if len(values) != len(patterns):
+            if len(values) != len(names):
                 return NotImplemented
             try:
-                found = tuple(map(_read_like, patterns, values))
-                if tuple(map(_without_value, found)) != patterns:
+                found = [
+                    ConstantArgument(name, value) if constant else read(name, value)
+                    for (name, constant), value in zip(names, values, strict=True)
+                ]
+                if [item.signature for item in found] != signature:
                     return NotImplemented
                 self._check(found)
             except UserError:  # the general path finds it again and says where
@@ -243,9 +245,10 @@ class Launcher:
     def _fill_slots(self, frame: Frame, arguments: Sequence[Argument]) -> None:
         for argument in arguments:
             if isinstance(argument, ArrayArgument):
-                frame.fill(argument.name, argument.address.to_bytes(8, sys.byteorder))
+                frame.fill(argument.name, argument.address)
             elif isinstance(argument, ScalarArgument) and argument.name in self._scalars:
-                frame.fill(argument.name, argument.pack(self._scalars[argument.name]))
+                packed = argument.pack(self._scalars[argument.name])
+                frame.fill(argument.name, int.from_bytes(packed, sys.byteorder))
 
     def _choose_threads(self, call: _Call, arguments: Sequence[Argument]) -> None:
         if call.mode == Mode.UNKNOWN:
@@ -267,16 +270,3 @@ class Launcher:
             from torch.autograd.graph import increment_version
 
             increment_version(tensor for tensor in tensors if not tensor.is_inference())
-
-
-def _without_value(argument: Argument) -> Argument:
-    """Return what calls of one fast function have in common: arrays and numbers without their values, constants
-    whole.
-    """
-    if isinstance(argument, ConstantArgument):
-        return argument
-    return replace(argument, value=None) if isinstance(argument, ArrayArgument) else replace(argument, value=0)
-
-
-def _read_like(pattern: Argument, value: object) -> Argument:
-    return ConstantArgument(pattern.name, value) if isinstance(pattern, ConstantArgument) else read(pattern.name, value)
