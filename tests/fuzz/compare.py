@@ -36,6 +36,31 @@ def difference(function: Any, kernel: Kernel, target: str) -> str | None:
     return None
 
 
+def batched_difference(kernel: Kernel, target: str, count: int) -> str | None:
+    """Run the kernel on a batch: `shape=` of the kernel's rank, one axis more in front of the outputs and the inputs of full rank.
+
+    Each item has values of its own. Raises one of REFUSALS where an item is not fit to compare.
+    """
+    rank = max(len(argument.shape) for argument in kernel.arguments)
+    items = [kernel.with_seeds(turn) for turn in range(count)]
+    expected = [item.expected() for item in items]
+    arrays = {}
+    for position, argument in enumerate(kernel.arguments):
+        if argument.name.startswith("out") or len(argument.shape) == rank:
+            arrays[argument.name] = np.stack([item.arguments[position].make() for item in items])
+        else:
+            arrays[argument.name] = argument.make()
+    function = tile_function(kernel, pypto.tile(shape=(None,) * rank))
+    pypto.compile(function, target=target).execute(*arrays.values())
+    for name, array in arrays.items():
+        if name.startswith("out"):
+            for turn in range(count):
+                found = wrong_elements(array[turn], expected[turn][name])
+                if found is not None:
+                    return f"{target}: item {turn} of {name} {found}"
+    return None
+
+
 def wrong_elements(array: np.ndarray, expected: Shadow) -> str | None:
     if array.dtype.kind in "iub":
         wrong = array != expected.value

@@ -116,6 +116,17 @@ class Kernel:
             f"print(difference(kernel, Kernel('k', arguments, {self.statements!r}), {target!r}))\n"
         )
 
+    def with_seeds(self, turn: int) -> Kernel:
+        """Return the kernel with other values in the arguments that a batch has one of per item."""
+        rank = max(len(argument.shape) for argument in self.arguments)
+        arguments = tuple(
+            dataclasses.replace(argument, seed=argument.seed + turn)
+            if argument.name.startswith("out") or len(argument.shape) == rank
+            else argument
+            for argument in self.arguments
+        )
+        return dataclasses.replace(self, arguments=arguments)
+
     def without(self, position: int) -> Kernel:
         return dataclasses.replace(self, statements=self.statements[:position] + self.statements[position + 1 :])
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fuzz.compare import TARGETS, failure, smallest, wrong_elements
+from fuzz.compare import TARGETS, batched_difference, failure, smallest, wrong_elements
 from fuzz.generator import Argument, Generator, Kernel, kernels
 from fuzz.shadow import Refused, Shadow
 
@@ -27,6 +27,20 @@ def test_targets_agree_on_random_kernels(portion: int, pytestconfig: pytest.Conf
             if failure(kernel, target) is not None:
                 small = smallest(kernel, target)
                 pytest.fail(f"{failure(small, target)}\n\n# {kernel.name}, made small\n{small.reproducer(target)}")
+
+
+def test_batches_agree_with_their_items(portion: int, pytestconfig: pytest.Config) -> None:
+    """Every eighth kernel, on a batch of three. (A kernel of rank 0 has no shape to give.)"""
+    count, seed = pytestconfig.getoption("--fuzz-kernels") // 8, pytestconfig.getoption("--fuzz-seed")
+    for kernel in kernels(seed + 1, range(portion, count, PORTIONS)):
+        if all(not argument.shape for argument in kernel.arguments):
+            continue
+        for target in TARGETS:
+            try:
+                found = batched_difference(kernel, target, 3)
+            except Refused:
+                continue
+            assert found is None, f"{found}\n\n# {kernel.name} on a batch\n{kernel.reproducer(target)}"
 
 
 def test_one_seed_gives_one_kernel() -> None:
