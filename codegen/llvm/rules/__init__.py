@@ -1,4 +1,4 @@
-"""Emission rules of the CPU target: one for every elementwise operation of the table, under its name.
+"""Emission rules of the CPU target: one for every elementwise operation of level tile, under its name.
 
 A rule appends instructions for any number of lanes (1, or a power of two) and returns the result's register. They are
 straight-line code and round the same way at every number of lanes, so that a scalar tail has the bits of the vector
