@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pypto.ir.base.errors import UserError, nearest
-from pypto.ir.base.locations import Location
 
 _EMPTY = inspect.Parameter.empty
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -15,32 +14,31 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 def bind(
     kernel: str,
-    location: Location | None,
     signature: inspect.Signature,
     arguments: Sequence[Any],
     keywords: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the value of each parameter, in order, defaults filled in.
 
-    Raises UserError ``missing-argument``, ``extra-argument``, ``unknown-argument`` or ``repeated-argument``.
+    Raises UserError ``missing-argument``, ``extra-argument``, ``unknown-keyword`` or ``repeated-argument``.
     """
     parameters = signature.parameters
     positional = [name for name, item in parameters.items() if item.kind in _POSITIONAL]
     call = f"{kernel}{signature}"
     if len(arguments) > len(positional):
-        raise UserError("extra-argument", location, kernel=kernel, most=len(positional), got=len(arguments), call=call)
+        raise UserError("extra-argument", None, kernel=kernel, most=len(positional), got=len(arguments), call=call)
     given = dict(zip(positional, arguments, strict=False))
     for name, value in keywords.items():
         item = parameters.get(name)
         if item is None or item.kind is inspect.Parameter.POSITIONAL_ONLY:
             hint = nearest(name, [other for other in parameters if other not in given])
-            raise UserError("unknown-argument", location, kernel=kernel, argument=name, hint=hint)
+            raise UserError("unknown-keyword", None, kernel=kernel, argument=name, hint=hint)
         if name in given:
-            raise UserError("repeated-argument", location, kernel=kernel, argument=name, call=call)
+            raise UserError("repeated-argument", None, kernel=kernel, argument=name, call=call)
         given[name] = value
     missing = [name for name, item in parameters.items() if name not in given and item.default is _EMPTY]
     if missing:
-        raise UserError("missing-argument", location, kernel=kernel, missing=_listed(missing), call=call)
+        raise UserError("missing-argument", None, kernel=kernel, missing=_listed(missing), call=call)
     return {name: given.get(name, item.default) for name, item in parameters.items()}
 
 
@@ -69,7 +67,7 @@ def constant_type(parameter: inspect.Parameter) -> type | None:
         return None
 
 
-def constant(kernel: str, location: Location | None, parameter: inspect.Parameter, value: Any) -> Any:
+def constant(kernel: str, parameter: inspect.Parameter, value: Any) -> Any:
     """Return the constant that `value` is for a parameter annotated int, float, bool or str.
 
     NumPy scalars become Python's, whole floats are not ints. Raises UserError ``constant-type``.
@@ -83,7 +81,7 @@ def constant(kernel: str, location: Location | None, parameter: inspect.Paramete
     if type(plain) is not wanted:
         raise UserError(
             "constant-type",
-            location,
+            None,
             argument=parameter.name,
             kernel=kernel,
             kind=type(value).__name__,

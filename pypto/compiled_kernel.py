@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pypto.binding import bind
+from pypto.caller import PLACED_AT_CALLER
 from pypto.captured import Captured
 from pypto.compiler import Built, build, lower, stage_names
 from pypto.config import Options
@@ -110,15 +111,16 @@ class CompiledKernel:
             and quick.launch(*arguments) is True
         ):
             return Result(self._outputs, arguments, self._positions)
-        if not arguments and not keywords and self._subject.signature.parameters:
-            return self._execute_made_inputs(verify)
-        return self._execute(arguments, keywords, verify)
+        with PLACED_AT_CALLER:
+            if not arguments and not keywords and self._subject.signature.parameters:
+                return self._execute_made_inputs(verify)
+            return self._execute(arguments, keywords, verify)
 
     def _execute(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any], verify: bool) -> Result:
         from pypto.launching import launch, launch_verified
         from pypto.signature import read_call
 
-        values = bind(self.name, self._subject.location, self._subject.signature, arguments, keywords)
+        values = bind(self.name, self._subject.signature, arguments, keywords)
         call = read_call(self._subject, values)
         built = self._specialisation(call)
         run = launch_verified if verify else launch
@@ -145,7 +147,7 @@ class CompiledKernel:
             built = self._built.get(key)
             if built is None:
                 built = self._build(call)
-                check_partly_shared(call, built.module, self._subject.location)
+                check_partly_shared(call, built.module)
                 self._built[key] = built
                 while len(self._built) > max(1, current().specializations):
                     self._built.popitem(last=False)
@@ -214,7 +216,7 @@ class CompiledKernel:
     # -- reading
 
     @property
-    def graph(self) -> networkx.MultiDiGraph[str]:
+    def graph(self) -> networkx.MultiDiGraph:
         """The tile graph: nodes are stages (attribute ``stage``), edges links (``src_buffer``, ``dst_buffer``)."""
         from pypto.graph import link_stages
 

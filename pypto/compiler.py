@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pypto.caller import PLACED_AT_CALLER
 from pypto.config import Options, read_config
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import current
@@ -60,9 +61,10 @@ def compile(  # noqa: A001  # the public name
     from pypto.compiled_kernel import CompiledKernel
     from pypto.known_shapes import read_known
 
-    options, dependencies = read_config(config)
-    subject = read_subject(what, dependencies)
-    return CompiledKernel(subject, options, _check_target(target), read_known(subject, shapes, dtypes))
+    with PLACED_AT_CALLER:
+        options, dependencies = read_config(config)
+        subject = read_subject(what, dependencies)
+        return CompiledKernel(subject, options, _check_target(target), read_known(subject, shapes, dtypes))
 
 
 def _check_target(target: str | None) -> str:

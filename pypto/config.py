@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from pypto.caller import PLACED_AT_CALLER
 from pypto.ir.base.errors import UserError, nearest
 
 if TYPE_CHECKING:
@@ -164,7 +165,8 @@ class BufferConfig:
             setattr(self, key, value)
 
     def __setattr__(self, key: str, value: object) -> None:
-        _check("BufferConfig", key, value, _BUFFER_RULES)
+        with PLACED_AT_CALLER:
+            _check("BufferConfig", key, value, _BUFFER_RULES)
         object.__setattr__(self, key, value)
 
     def __repr__(self) -> str:
@@ -240,7 +242,8 @@ class TileConfig:
             setattr(self, key, value)
 
     def __setattr__(self, key: str, value: object) -> None:
-        _check("TileConfig", key, value, _RULES)
+        with PLACED_AT_CALLER:
+            _check("TileConfig", key, value, _RULES)
         object.__setattr__(self, key, value)
 
     def __repr__(self) -> str:
@@ -360,7 +363,9 @@ def _check_conflicts(values: Mapping[str, Any]) -> None:
         )
     buffer = values.get("buffer")
     strategy = buffer.strategy if buffer else None
-    allowed = {True: BufferStrategy.DOUBLE, False: BufferStrategy.SINGLE}.get(values.get("enable_double_buffer"))
+    if values.get("enable_double_buffer") is None:
+        return
+    allowed = {True: BufferStrategy.DOUBLE, False: BufferStrategy.SINGLE}.get(bool(values["enable_double_buffer"]))
     if allowed and strategy not in (None, BufferStrategy.AUTO, allowed):
         raise UserError(
             "option-conflict",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pypto.caller import PLACED_AT_CALLER
 from pypto.ir.base.errors import UserError, nearest
 
 _KEYS = ("src_op", "dst_op", "src_tile_idx", "dst_tile_idx", "src_buffer", "dst_buffer", "mapping")
@@ -31,13 +32,14 @@ class Dependency:
         mapping: str | None = None,
         **unknown: object,
     ) -> None:
-        for option in unknown:
-            raise UserError("unknown-option", None, what="Dependency", option=option, hint=nearest(option, _KEYS))
-        self.src_op, self.dst_op = _stage_name("src_op", src_op), _stage_name("dst_op", dst_op)
-        self.src_buffer, self.dst_buffer = _buffer("src_buffer", src_buffer), _buffer("dst_buffer", dst_buffer)
-        self.src_tile_idx = _only("src_tile_idx", src_tile_idx, "*")
-        self.dst_tile_idx = _only("dst_tile_idx", dst_tile_idx, "*")
-        self.mapping = _only("mapping", mapping, "tile_idx") if mapping is not None else None
+        with PLACED_AT_CALLER:
+            for option in unknown:
+                raise UserError("unknown-option", None, what="Dependency", option=option, hint=nearest(option, _KEYS))
+            self.src_op, self.dst_op = _stage_name("src_op", src_op), _stage_name("dst_op", dst_op)
+            self.src_buffer, self.dst_buffer = _buffer("src_buffer", src_buffer), _buffer("dst_buffer", dst_buffer)
+            self.src_tile_idx = _only("src_tile_idx", src_tile_idx, "*")
+            self.dst_tile_idx = _only("dst_tile_idx", dst_tile_idx, "*")
+            self.mapping = _only("mapping", mapping, "tile_idx") if mapping is not None else None
 
     def _key(self) -> tuple[str | None, ...]:
         return (self.src_op, self.dst_op, self.src_buffer, self.dst_buffer)
@@ -90,17 +92,22 @@ class DependencyGraph:
 
     def add(self, dependency: Dependency) -> DependencyGraph:
         """Append a link and return the graph; raises UserError ``option-value`` for anything but a `Dependency`."""
-        if not isinstance(dependency, Dependency):
-            raise UserError(
-                "option-value",
-                None,
-                what="DependencyGraph.add",
-                option="dependency",
-                value=dependency,
-                wants="a pypto.Dependency",
-            )
-        self.dependencies.append(dependency)
+        with PLACED_AT_CALLER:
+            self.dependencies.append(_dependency(dependency))
         return self
 
     def __repr__(self) -> str:
         return f"DependencyGraph({self.dependencies!r})"
+
+
+def _dependency(value: object) -> Dependency:
+    if isinstance(value, Dependency):
+        return value
+    raise UserError(
+        "option-value",
+        None,
+        what="DependencyGraph.add",
+        option="dependency",
+        value=value,
+        wants="a pypto.Dependency",
+    )

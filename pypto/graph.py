@@ -68,13 +68,13 @@ class Graph:
         source, destination = self.stages[link.source].name, self.stages[link.destination].name
         return f"{source}.{link.source_buffer} -> {destination}.{link.destination_buffer}"
 
-    def to_networkx(self) -> networkx.MultiDiGraph[str]:
+    def to_networkx(self) -> networkx.MultiDiGraph:
         """Return a graph with one node per stage (attribute ``stage``) and one edge per link (``src_buffer``,
         ``dst_buffer``).
         """
         import networkx
 
-        graph: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(name=self.name)
+        graph: networkx.MultiDiGraph = networkx.MultiDiGraph(name=self.name)
         for stage in self.stages:
             graph.add_node(stage.name, stage=stage)
         for link in self.links:
@@ -213,7 +213,7 @@ def _check_parameter(stage: TileFunction, name: str) -> None:
     names = _parameter_names(stage)
     if name not in names:
         hint = nearest(name, names)
-        raise UserError("unknown-buffer", stage.location, stage=stage.name, parameter=name, hint=hint)
+        raise UserError("unknown-stage-parameter", stage.location, stage=stage.name, parameter=name, hint=hint)
 
 
 def _check_inputs(stages: Sequence[TileFunction], links: Sequence[Link]) -> None:

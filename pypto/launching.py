@@ -29,9 +29,9 @@ def launch(subject: Subject, target: str, built: Built, call: Call) -> None:
         names = [item.name for item in built.module.parameters]
         built.launcher.run([arguments[name] for name in names])
     elif target == "eager" and isinstance(subject, TracedSubject):
-        from pypto.eager import run_graph
+        from pypto.eager_graph import run_graph
 
-        run_graph(subject.graph, built, {name: _eager_value(item) for name, item in arguments.items()})
+        run_graph(subject.graph, built.program, {name: _eager_value(item) for name, item in arguments.items()})
     else:
         _run_reference(built.module, arguments)
 

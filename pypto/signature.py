@@ -10,7 +10,6 @@ from typing import Any
 from pypto.binding import constant, constant_type
 from pypto.captured import freeze
 from pypto.ir.base.errors import UserError
-from pypto.ir.base.locations import Location
 from pypto.ir.dtypes import F32, F64, DType
 from pypto.ir.nodes import Module, TileType
 from pypto.program import array_view
@@ -38,12 +37,11 @@ class Call:
 
 def read_call(subject: Subject, values: Mapping[str, Any]) -> Call:
     """Return what the bound `values` are. Raises UserError of the catalogue's groups `arguments` and `binding`."""
-    location = subject.location
     parameters = subject.signature.parameters
     arguments = {name: _read(subject, parameters[name], value) for name, value in values.items()}
     for name in subject.outputs:
-        check_output(arguments[name], location)
-    same, partly = _shared_memory(arguments, subject.outputs, location)
+        check_output(arguments[name])
+    same, partly = _shared_memory(arguments, subject.outputs)
     wide = any(isinstance(item, ArrayArgument) and item.dtype == F64 for item in arguments.values())
     views = {name: _view(arguments[same.get(name, name)], wide) for name in arguments}
     key = (tuple(_key(item) for item in arguments.values()), tuple(sorted(same.items())), partly)
@@ -56,10 +54,10 @@ _CONSTANTS = (str, bytes, tuple, frozenset, type, type(None), DType)
 
 def _read(subject: Subject, parameter: inspect.Parameter, value: Any) -> Argument:
     if constant_type(parameter) is not None:
-        return ConstantArgument(parameter.name, constant(subject.name, subject.location, parameter, value))
+        return ConstantArgument(parameter.name, constant(subject.name, parameter, value))
     if isinstance(value, _CONSTANTS):
         return ConstantArgument(parameter.name, value)
-    return read(parameter.name, value, subject.location)
+    return read(parameter.name, value)
 
 
 def _view(argument: Argument, wide: bool) -> View:
@@ -82,7 +80,7 @@ def _key(argument: Argument) -> Hashable:
 
 
 def _shared_memory(
-    arguments: Mapping[str, Argument], outputs: Iterable[str], location: Location | None
+    arguments: Mapping[str, Argument], outputs: Iterable[str]
 ) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
     """Return the arguments that are the same memory as an earlier one, and the pairs (input, output) that partly are.
 
@@ -100,26 +98,24 @@ def _shared_memory(
             if found is Overlap.SAME:
                 same.setdefault(second.name, same.get(first.name, first.name))
             elif found is Overlap.PARTLY:
-                partly.append(_input_and_output(first, second, written, location))
+                partly.append(_input_and_output(first, second, written))
     return same, tuple(partly)
 
 
-def _input_and_output(
-    first: ArrayArgument, second: ArrayArgument, written: frozenset[str], location: Location | None
-) -> tuple[str, str]:
+def _input_and_output(first: ArrayArgument, second: ArrayArgument, written: frozenset[str]) -> tuple[str, str]:
     if {first.name, second.name} <= written:
-        raise shared_error(second.name, first.name, location)
+        raise shared_error(second.name, first.name)
     return (first.name, second.name) if second.name in written else (second.name, first.name)
 
 
-def shared_error(output: str, other: str, location: Location | None) -> UserError:
-    return UserError("aliased-arguments", location, output=output, other=other, how=f"they hold {Overlap.PARTLY.value}")
+def shared_error(output: str, other: str) -> UserError:
+    return UserError("aliased-arguments", None, output=output, other=other, how=f"they hold {Overlap.PARTLY.value}")
 
 
-def check_partly_shared(call: Call, module: Module, location: Location | None) -> None:
+def check_partly_shared(call: Call, module: Module) -> None:
     """Raise UserError ``aliased-arguments`` unless inputs that partly share memory with outputs may be copied."""
     from pypto.ir.aliasing import reads_after_writes
 
     for source, output in call.partly:
         if reads_after_writes(module, source, call.same.get(output, output)):
-            raise shared_error(output, source, location)
+            raise shared_error(output, source)

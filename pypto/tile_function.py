@@ -40,7 +40,10 @@ class TileFunction:
     signature: inspect.Signature = field(default_factory=inspect.Signature, repr=False)
 
     def __post_init__(self) -> None:
-        functools.update_wrapper(self, self.original)
+        for attribute in functools.WRAPPER_ASSIGNMENTS:
+            if hasattr(self.original, attribute):
+                object.__setattr__(self, attribute, getattr(self.original, attribute))
+        object.__setattr__(self, "__wrapped__", self.original)
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         from pypto.tracing.calls import call

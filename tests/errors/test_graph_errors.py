@@ -49,7 +49,7 @@ def test_unknown_stage_names_the_nearest():
 
 def test_unknown_buffer_names_the_nearest_and_the_stage_line():
     failure = error(
-        "unknown-buffer",
+        "unknown-stage-parameter",
         "stage 'compute' has no parameter called 'local_inptu'",
         "did you mean 'local_input'?",
         call=link(Dependency("load", "compute", src_buffer="local", dst_buffer="local_inptu")),
@@ -220,7 +220,7 @@ def test_a_link_of_blocks_without_a_shape():
     kernel = pypto.compile([open_blocks, after], target="reference")
     x, out = np.zeros((8, 4), np.float32), np.zeros((2, 4, 4), np.float32)
     failure = error(
-        "link-shape-unknown", "its decorator must say the shape of one item", call=lambda: kernel.execute(x, out)
+        "link-shape-unknown", "its decorator must give the shape of one item", call=lambda: kernel.execute(x, out)
     )
     assert failure.location.file == __file__
 

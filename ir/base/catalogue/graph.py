@@ -33,8 +33,8 @@ ENTRIES: dict[str, Entry] = {
         "make the tile shape and tile_num of both stages equal",
     ),
     "link-shape-unknown": Entry(
-        "the link {link} has no shape: stage {stage!r} asks for its block id, so its decorator must say the shape of one "
-        "item",
+        "the link {link} has no shape: stage {stage!r} asks for its block id, so its decorator must give the shape of "
+        "one item",
         "write `@pypto.tile(shape=(...), tile_num=...)` over {stage!r}",
     ),
     "linked-twice": Entry(
@@ -51,11 +51,11 @@ ENTRIES: dict[str, Entry] = {
         "would be lost",
         "link them with pypto.Dependency, or give the parameters different names",
     ),
-    "unknown-buffer": Entry("stage {stage!r} has no parameter called {parameter!r}", "{hint}"),
+    "unknown-stage-parameter": Entry("stage {stage!r} has no parameter called {parameter!r}", "{hint}"),
     "unknown-stage": Entry("the link {link} names a stage {stage!r} that is not in the list", "{hint}"),
     "unlinked-stage": Entry(
         "stage {stage!r} shares no parameter with the stages before it: nothing links them by name",
-        "link it with pypto.Dependency(src_op=, dst_op=, src_buffer=, dst_buffer=) in TileConfig(dependency=...), or use "
-        "equal names",
+        "link it with pypto.Dependency(src_op=, dst_op=, src_buffer=, dst_buffer=) in TileConfig(dependency=...), or "
+        "use equal names",
     ),
 }
