@@ -213,7 +213,9 @@ class _Machine:
             return
         positions = self.positions(load.region)
         dtype = load.result.dtype.numpy
-        result = np.full([len(item) for item in positions], np.asarray(load.fill).astype(dtype), dtype)
+        with np.errstate(all="ignore"):
+            fill = np.asarray(load.fill).astype(dtype)
+        result = np.full([len(item) for item in positions], fill, dtype)
         inside = [(item >= 0) & (item < extent) for item, extent in zip(positions, source.shape, strict=True)]
         result[np.ix_(*inside)] = source[np.ix_(*(item[keep] for item, keep in zip(positions, inside, strict=True)))]
         self.values[load.result.name] = result

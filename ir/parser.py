@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pypto.ir import syntax
 
 _HEADER = re.compile(r"(?:[ \t\f\r\n]|#[^\n]*)*pto[ \t]+(\d{1,20})(?!\w)")
-_BRACKETS = re.compile(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|[\[({]|[\])}]')
+_BRACKETS = re.compile(r'"(?:[^"\\\n]|\\.)*"?|#[^\n]*|[\[({]|[\])}]')
 
 
 def read_module(path: str | Path) -> Module:

@@ -190,7 +190,10 @@ def insert(base: Array, piece: Array, ranges: tuple[tuple[int, int, int], ...]) 
     return result
 
 
+@quiet
 def pad(x: Array, low: tuple[int, ...], high: tuple[int, ...], value: float) -> Array:
+    if not low:  # NumPy cannot pad an array without axes
+        return x
     return np.pad(x, tuple(zip(low, high, strict=True)), constant_values=np.asarray(value).astype(x.dtype))
 
 

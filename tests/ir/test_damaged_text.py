@@ -1,0 +1,110 @@
+"""Damaged files: a UserError, or a module that keeps the rules; never another exception, never a hang."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+
+import pytest
+from ir_generators import make_module
+
+from pypto.ir.base.errors import UserError
+from pypto.ir.bounds import check_bounds
+from pypto.ir.nodes import Level, Module
+from pypto.ir.parser import parse_module
+from pypto.ir.printer import print_module
+from pypto.ir.verifier import verify
+
+TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*"|[%@]?\w+|\s+|.', re.DOTALL)
+
+
+def accept(text: str) -> Module | None:
+    try:
+        module = parse_module(text)
+        verify(module)
+        check_bounds(module)
+    except UserError:
+        return None
+    return module
+
+
+def damage(text: str, source: random.Random) -> str:
+    kind = source.randrange(8)
+    if kind == 0:
+        return text[: source.randrange(len(text))]
+    if kind == 1:
+        data = bytearray(text.encode("utf-8"))
+        for _ in range(source.randint(1, 4)):
+            data[source.randrange(len(data))] = source.randrange(256)
+        return data.decode("utf-8", "replace")
+    tokens = TOKENS.findall(text)
+    first, second = source.randrange(len(tokens)), source.randrange(len(tokens))
+    if kind == 2:
+        del tokens[first]
+    elif kind == 3:
+        tokens.insert(first, tokens[first])
+    elif kind == 4:
+        tokens[first], tokens[second] = tokens[second], tokens[first]
+    elif kind == 5:
+        tokens[first] = tokens[second]
+    elif kind == 6:
+        numbers = [n for n, token in enumerate(tokens) if token.isdigit()]
+        tokens[source.choice(numbers)] = source.choice(("0", "1", "-1", "7", "4096", "9223372036854775808"))
+    else:
+        lines = text.split("\n")
+        lines.insert(source.randrange(len(lines)), source.choice(lines))
+        return "\n".join(lines)
+    return "".join(tokens)
+
+
+@pytest.mark.parametrize("level", list(Level))
+def test_mutations(level: Level) -> None:
+    start = time.monotonic()
+    refused = 0
+    for seed in range(300):
+        source = random.Random(seed)
+        text = print_module(make_module(random.Random(seed % 25), seed % 2 == 0, level))
+        for _ in range(source.choice((1, 1, 1, 3))):
+            text = damage(text, source) or "pto 1"
+        module = accept(text)
+        refused += module is None
+        if module is not None:
+            assert parse_module(print_module(module)) == module
+    assert refused > 100
+    assert time.monotonic() - start < 60
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pto 1\nkernel k() level tile {\n" + "for %i = 0 to 2 {\n" * 5000,
+        "pto 1\nkernel k() level tile {\n" + "if 0 < 1 {\n" * 5000,
+        "pto 1\n@fusion(a = " + "[" * 100000,
+        "pto 1\n@fusion(a = " + "(" * 100000,
+        "pto 1\n@fusion(a = " + "%n + " * 50000 + "1)",
+        "pto 1\n@fusion(a = " + "min(" * 50000,
+        "pto 1\n@fusion(a = " + "9" * 100000 + ")",
+        "pto 1\n@fusion(a = 0." + "9" * 100000 + ")",
+        "pto 1\n@fusion(a = 1e" + "9" * 100000 + ")\nkernel k() level tile {\n}\n",
+        "pto " + "9" * 100000,
+        "pto 1\n" + "#" * 100000,
+        "\n" * 100000,
+        "pto 1" + " \n" * 100000 + "#",
+        '"' * 100000,
+        "pto 1\n" + '"\\' * 50000,
+        "\x00" * 1000,
+        "\ufeffpto 1\n",
+        "pto 1\nkernel k() level tile {\n}\n" * 2,
+    ],
+    ids=range(18),
+)
+def test_hostile_text(text: str) -> None:
+    start = time.monotonic()
+    accept(text)
+    assert time.monotonic() - start < 5
+
+
+def test_huge_extents_are_numbers_only() -> None:
+    text = f"pto 1\nkernel k(x: gm f32[{2**62}, {2**62}]) level tile {{\n  %a = load x[{2**61} : 1, 0 : 1]\n}}\n"
+    assert accept(text) is not None
