@@ -4,4 +4,22 @@ from __future__ import annotations
 
 from pypto.ir.base.catalogue.entry import Entry
 
-ENTRIES: dict[str, Entry] = {}
+ENTRIES: dict[str, Entry] = {
+    "npu-dtype": Entry(
+        "{name} has dtype {dtype}, which the vector cores of the NPU cannot compute with",
+        "use {wanted} arrays for this target, or run the kernel with target='cpu'",
+    ),
+    "npu-operation": Entry("the NPU has no way to compute {operation} of {dtype} here", "{alternative}"),
+    "strided-store": Entry(
+        "a store to {array} writes elements that are not neighbours in memory (step {step} on axis {axis})",
+        "write whole rows of {array}: make the last axis of the slice contiguous, or store the transposed tile",
+    ),
+    "unified-buffer-full": Entry(
+        "kernel {kernel} needs {needed} bytes of on-chip memory at its smallest tile, a core has {capacity} ({live})",
+        "make the axes that are not split smaller, or write the kernel with `pypto.loop` over pieces of them",
+    ),
+    "unknown-extent": Entry(
+        "the extent {extent} in kernel {kernel} is not known, but memory on the NPU is planned for fixed shapes",
+        "compile with `shapes=` or call the kernel with arguments first",
+    ),
+}

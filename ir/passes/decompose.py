@@ -1,0 +1,157 @@
+"""Rewrite every operation into what the vector core of dav-2201 has, still at level tile and with operations of the table.
+
+Element types: i8, u8 and i16 are computed as i32 and brought back into their range after each operation that can leave
+it; booleans are comparison bits, and numbers 0 and 1 wherever they move (loads, stores, views, reductions). There is no
+64-bit arithmetic. Functions: see `decompose_functions`. Reductions: one axis at a time, last axis last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pypto.ir.base.errors import UserError
+from pypto.ir.dtypes import BOOL, F32, F64, I8, I16, I32, I64, U8, DType
+from pypto.ir.nodes import Kernel, Level, Load, Operation, Store, TileType, Value
+from pypto.ir.operations.definition import Category
+from pypto.ir.operations.table import TABLE
+from pypto.ir.passes import decompose_functions, decompose_integers
+from pypto.ir.passes.decompose_casts import cast, from_memory, to_memory
+from pypto.ir.passes.manager import Pass
+from pypto.ir.passes.rewriting import Rewriter
+
+NARROW_INTEGERS = (I8, U8, I16)
+
+
+def computed_as(dtype: DType) -> DType:
+    """Return the type that values of `dtype` have after this pass."""
+    return I32 if dtype in NARROW_INTEGERS else dtype
+
+
+class Decomposer(Rewriter):
+    """Rules are looked up by operation name: first those for the operand's kind of type, then those for all."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.numbers: dict[str, float | int] = {}
+
+    def constant_of(self, value: Value) -> float | int | None:
+        """Return the number that `value` is, or None when it is no constant of shape ()."""
+        return self.numbers.get(value.name)
+
+    def type_of(self, type_: TileType) -> TileType:
+        return replace(type_, dtype=computed_as(type_.dtype))
+
+    def load(self, load: Load) -> None:
+        scalar = self.kernel.parameter(load.source).scalar
+        self.check(load.result, load.source, scalar)
+        self.builder.append(load)
+        if not scalar:
+            self.values[load.result.name] = from_memory(self, load.result)
+
+    def store(self, store: Store) -> None:
+        self.check(store.value, store.target)
+        value = to_memory(self, self.value(store.value), store.value.dtype)
+        self.builder.append(replace(store, value=value))
+
+    def check(self, value: Value, array: str, scalar: bool = False) -> None:
+        if value.dtype == F64 or (value.dtype == I64 and not scalar):
+            wanted = "float32" if value.dtype == F64 else "int32"
+            details = {"name": array, "dtype": value.dtype.long_name, "wanted": wanted}
+            raise UserError("npu-dtype", self.location, **details)
+
+    def operation(self, operation: Operation) -> None:
+        operands = self.all(operation.operands)
+        before = operation.operands[0].dtype if operation.operands else None
+        result = self.decomposed(operation, operands, before)
+        self.values[operation.results[0].name] = result
+
+    def decomposed(self, operation: Operation, operands: tuple[Value, ...], before: DType | None) -> Value:
+        """Return the value of `operation` made of what the chip has; `before` is the first operand's dtype as written."""
+        if operation.name == "cast":
+            target = operation.attribute("dtype")
+            assert isinstance(target, DType) and before is not None
+            return cast(self, operands[0], before, target)
+        category = TABLE[operation.name].category
+        if category is Category.CONSTANT:
+            return self.constant(operation)
+        if category in (Category.VIEW, Category.ASSEMBLY):
+            return self.moved(operation, operands)
+        if category is Category.REDUCTION:
+            result = self.reduced(operation, operands[0])
+        else:
+            result = self.elementwise(operation, operands)
+        return decompose_integers.wrap(self, result, operation.name, before)
+
+    def constant(self, operation: Operation) -> Value:
+        attributes = dict(operation.attributes)
+        dtype = attributes["dtype"]
+        assert isinstance(dtype, DType)
+        if dtype == F64:
+            raise UserError("npu-dtype", self.location, name="a constant", dtype="float64", wanted="float32")
+        attributes["dtype"] = computed_as(dtype)
+        result = self.call(operation.name, **attributes)
+        number = attributes.get("value")
+        if operation.name == "constant" and not result.shape and isinstance(number, int | float):
+            self.numbers[result.name] = number
+        return result
+
+    def elementwise(self, operation: Operation, operands: tuple[Value, ...]) -> Value:
+        dtype = operands[-1].dtype
+        if dtype == I64 and any(value.shape for value in operands):
+            details = {"name": operation.name, "dtype": "int64", "wanted": "int32"}
+            raise UserError("npu-dtype", self.location, **details)
+        if dtype == F64:
+            raise UserError("npu-dtype", self.location, name=operation.name, dtype="float64", wanted="float32")
+        if not any(value.shape for value in operands) and operation.name in REGISTER_OPERATIONS:
+            return self.call(operation.name, *operands, **dict(operation.attributes))
+        rules = {BOOL: decompose_integers.BOOLEAN_RULES, I32: decompose_integers.INTEGER_RULES}
+        rule = rules.get(dtype, decompose_functions.RULES).get(operation.name)
+        if rule is not None:
+            return rule(self, *operands)
+        return self.call(operation.name, *operands, **dict(operation.attributes))
+
+    def moved(self, operation: Operation, operands: tuple[Value, ...]) -> Value:
+        """Views and assemblies move whole elements: booleans go as numbers."""
+        if operands[0].dtype != BOOL:
+            return self.call(operation.name, *operands, **dict(operation.attributes))
+        numbers = tuple(decompose_integers.as_number(self, value, F32) for value in operands)
+        result = self.call(operation.name, *numbers, **dict(operation.attributes))
+        return decompose_integers.is_nonzero(self, result)
+
+    def reduced(self, operation: Operation, operand: Value) -> Value:
+        if operand.dtype in (I64, F64):
+            wanted = "int32" if operand.dtype == I64 else "float32"
+            details = {"name": operation.name, "dtype": operand.dtype.long_name, "wanted": wanted}
+            raise UserError("npu-dtype", self.location, **details)
+        if operand.dtype == BOOL:
+            numbers = decompose_integers.as_number(self, operand, F32)
+            return decompose_integers.is_nonzero(self, self.reduced(operation, numbers))
+        axes = operation.attribute("axes")
+        assert isinstance(axes, tuple)
+        if operation.name == "mean":
+            return decompose_functions.mean(self, operand, axes)
+        return self.reduce_axes(operation.name, operand, axes)
+
+    def reduce_axes(self, name: str, operand: Value, axes: tuple[object, ...]) -> Value:
+        """Reduce one axis after the other; axes of one element are there already."""
+        for axis in sorted(axis for axis in axes if isinstance(axis, int)):
+            if operand.shape[axis] != 1:
+                operand = self.call(name, operand, axes=(axis,))
+        return operand
+
+
+REGISTER_OPERATIONS = frozenset(
+    ("add", "cast", "eq", "ge", "gt", "le", "lt", "maximum", "minimum", "mul", "ne", "neg", "sub")
+)
+"""What the scalar unit does with numbers in registers, in f32, i32 and i64."""
+
+
+def decompose(kernel: Kernel) -> Kernel:
+    """Return `kernel` with only such operations as `codegen/ascendc/rules` has instructions for.
+
+    Raises UserError ``npu-dtype`` for 64-bit elements and ``npu-operation`` for what the chip has no way to do.
+    """
+    return Decomposer(kernel).run()
+
+
+DECOMPOSE = Pass("decompose", Level.TILE, Level.TILE, decompose)

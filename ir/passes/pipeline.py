@@ -1,0 +1,21 @@
+"""The passes of the NPU target, in order, from level *tile* to level *planned*."""
+
+from __future__ import annotations
+
+from pypto.ir.passes.assign_buffers import ASSIGN_BUFFERS
+from pypto.ir.passes.choose_tiles import CHOOSE_TILES
+from pypto.ir.passes.decompose import DECOMPOSE
+from pypto.ir.passes.insert_synchronisation import INSERT_SYNCHRONISATION
+from pypto.ir.passes.manager import Pass
+from pypto.ir.passes.plan_addresses import PLAN_ADDRESSES
+from pypto.ir.passes.simplify import SIMPLIFY, SIMPLIFY_AGAIN
+
+NPU_PASSES: tuple[Pass, ...] = (
+    SIMPLIFY,
+    DECOMPOSE,
+    SIMPLIFY_AGAIN,
+    CHOOSE_TILES,
+    ASSIGN_BUFFERS,
+    INSERT_SYNCHRONISATION,
+    PLAN_ADDRESSES,
+)

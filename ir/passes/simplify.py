@@ -1,0 +1,116 @@
+"""Fold operations on numbers, settle arrays of no elements, drop what nobody uses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from pypto.ir.dtypes import DType
+from pypto.ir.nodes import For, If, Kernel, Level, Load, Operation, Statement, Store, Value, operands, results, walk
+from pypto.ir.operations.definition import Category
+from pypto.ir.operations.table import TABLE
+from pypto.ir.passes.manager import Pass
+from pypto.ir.passes.rewriting import Rewriter
+
+
+def simplify(kernel: Kernel) -> Kernel:
+    """Return `kernel` without operations whose operands are all numbers, without empty stores and dead statements.
+
+    A reduction of no elements becomes its number (0, or NaN for mean), so that no value has an extent of 0 afterwards.
+    """
+    return drop_dead(_Folder(kernel).run())
+
+
+class _Folder(Rewriter):
+    def __init__(self, kernel: Kernel) -> None:
+        super().__init__(kernel)
+        self.numbers: dict[str, object] = {}
+
+    def operation(self, operation: Operation) -> None:
+        operation = replace(operation, operands=self.all(operation.operands))
+        if operation.name == "constant" and not operation.results[0].shape:
+            number = _number(operation.attribute("value"), operation.results[0].dtype)
+            self.numbers[operation.results[0].name] = number
+            super().operation(operation)
+            return
+        number = self.folded(operation)
+        if number is None:
+            super().operation(operation)
+            return
+        (result,) = operation.results
+        made = self.call("constant", dtype=result.dtype, value=number, shape=result.shape)
+        self.values[result.name] = made
+        if not result.shape:
+            self.numbers[made.name] = number
+
+    def folded(self, operation: Operation) -> bool | int | float | None:
+        """Return the number that every element of the result is, or None when it depends on anything."""
+        category = TABLE[operation.name].category
+        if category is Category.REDUCTION and 0 in operation.operands[0].shape and 0 not in operation.results[0].shape:
+            return _of_nothing(operation)
+        known = [value.name in self.numbers for value in operation.operands]
+        if category is not Category.ELEMENTWISE or not all(known):
+            return None
+        arrays = [np.asarray(self.numbers[value.name]).astype(value.dtype.numpy) for value in operation.operands]
+        outcome = TABLE[operation.name].meaning(*arrays, **dict(operation.attributes))
+        return _number(outcome, operation.results[0].dtype)
+
+    def store(self, store: Store) -> None:
+        if all(item.extent != 0 for item in store.region):
+            super().store(store)
+
+
+def _number(value: object, dtype: DType) -> bool | int | float:
+    """Return an attribute's number as it is in `dtype`."""
+    number: bool | int | float = np.asarray(value).astype(dtype.numpy).item()
+    return float(number) if dtype.is_float else number
+
+
+def _of_nothing(operation: Operation) -> bool | int | float:
+    result = operation.results[0].dtype
+    if operation.name == "mean":
+        return float("nan")
+    return _number(0, result)
+
+
+def drop_dead(kernel: Kernel) -> Kernel:
+    """Return `kernel` without statements that no store depends on."""
+    return replace(kernel, body=_live(kernel.body, set()))
+
+
+def _live(body: tuple[Statement, ...], needed: set[str]) -> tuple[Statement, ...]:
+    """Return the statements of `body` that store or define a name of `needed`, which grows by what they read."""
+    kept: list[Statement] = []
+    for statement in reversed(body):
+        if not _is_needed(statement, needed):
+            continue
+        made = _with_live_regions(statement, needed)
+        needed.update(value.name for value in operands(made))
+        kept.append(made)
+    return tuple(reversed(kept))
+
+
+def _is_needed(statement: Statement, needed: set[str]) -> bool:
+    if any(isinstance(inner, Store) or _synchronises(inner) for inner in walk((statement,))):
+        return True
+    return any(value.name in needed for value in results(statement))
+
+
+def _synchronises(statement: Statement) -> bool:
+    return isinstance(statement, Operation) and TABLE[statement.name].category is Category.SYNCHRONISATION
+
+
+def _with_live_regions(statement: Statement, needed: set[str]) -> Statement:
+    if isinstance(statement, For):
+        needed.update(value.name for value in statement.yielded)
+        return replace(statement, body=_live(statement.body, needed))
+    if isinstance(statement, If):
+        needed.update(value.name for value in statement.then_yielded + statement.else_yielded)
+        then_body, else_body = _live(statement.then_body, needed), _live(statement.else_body, needed)
+        return replace(statement, then_body=then_body, else_body=else_body)
+    return statement
+
+
+SIMPLIFY = Pass("simplify", Level.TILE, Level.TILE, simplify)
+SIMPLIFY_AGAIN = Pass("simplify_again", Level.TILE, Level.TILE, simplify)
