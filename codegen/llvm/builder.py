@@ -179,3 +179,8 @@ class FunctionBuilder:
 def _suffix(element: str, lanes: int) -> str:
     name = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64", "ptr": "p0"}.get(element, element)
     return name if lanes == 1 else f"v{lanes}{name}"
+
+
+def element_suffix(element: str) -> str:
+    """Return how an intrinsic's name spells a scalar type."""
+    return _suffix(element, 1)

@@ -1,0 +1,241 @@
+"""LLVM IR of a module: one function per phase, in the form that `code.py` describes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from pypto.codegen.llvm import control, loop_plan
+from pypto.codegen.llvm.builder import FunctionBuilder, Register, constant
+from pypto.codegen.llvm.code import CpuCode, Layout, Machine, Phase, Slot, SlotKind
+from pypto.codegen.llvm.evaluation import Indexing
+from pypto.codegen.llvm.groups import Group, Step, form_groups
+from pypto.codegen.llvm.indices import Frames, Indices
+from pypto.codegen.llvm.lowering import lower
+from pypto.codegen.llvm.memory import Memory
+from pypto.codegen.llvm.memory_reduction import MemoryReduction
+from pypto.codegen.llvm.nest_emitter import NestEmitter
+from pypto.codegen.llvm.phases import Outer, PhasePlan, Placement, plan
+from pypto.codegen.llvm.program import Array, Choice, Home, Program, Repeat, Statement, Task, row_major, tasks
+from pypto.codegen.llvm.register_reduction import RegisterReduction
+from pypto.ir.nodes import Kernel, Module, Parameter
+
+SIGNATURE = "ptr %slots, ptr %workspace, ptr %scratch, ptr %stop, i64 %first, i64 %last"
+
+
+def emit(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> CpuCode:
+    """Return the LLVM IR of a module at level tile whose extents are numbers.
+
+    `layouts` gives the strides of array parameters (contiguous where missing); intermediates are contiguous. The text holds one
+    function per phase; nothing in it depends on addresses, so that it may be cached by its content.
+    """
+    slots = _slots(module)
+    arguments = _arguments(module, layouts)
+    texts: list[str] = []
+    declarations: set[str] = set()
+    phases: list[Phase] = []
+    workspace = scratch = 0
+    for number, kernel in enumerate(module.kernels):
+        emitted = _emit_kernel(kernel, number, arguments, machine)
+        texts += emitted.functions
+        declarations |= emitted.declarations
+        phases += emitted.phases
+        workspace, scratch = max(workspace, emitted.workspace), max(scratch, emitted.scratch)
+    text = "\n".join([*texts, *sorted(declarations), _attributes(machine), ""])
+    return CpuCode(text, slots, tuple(phases), workspace, scratch)
+
+
+def _slots(module: Module) -> tuple[Slot, ...]:
+    slots = []
+    for parameter in module.parameters:
+        kind = SlotKind.SCALAR if parameter.scalar else SlotKind.ARRAY
+        slots.append(Slot(parameter.name, kind, parameter.type.dtype))
+    for parameter in module.intermediates:
+        size = math.prod(_shape(parameter)) * parameter.type.dtype.bytes
+        slots.append(Slot(parameter.name, SlotKind.INTERMEDIATE, parameter.type.dtype, size))
+    return tuple(slots)
+
+
+def _shape(parameter: Parameter) -> tuple[int, ...]:
+    return cast("tuple[int, ...]", parameter.type.shape)
+
+
+def _arguments(module: Module, layouts: Mapping[str, Layout]) -> dict[str, Array]:
+    arrays = {}
+    for slot, parameter in enumerate((*module.parameters, *module.intermediates)):
+        shape = _shape(parameter)
+        home = Home.SCALAR if parameter.scalar else Home.ARGUMENT
+        layout = layouts.get(parameter.name)
+        strides = layout.strides if layout is not None else row_major(shape)
+        # The prefix keeps the user's names apart from those of local arrays.
+        arrays[parameter.name] = Array(f"argument.{parameter.name}", parameter.type.dtype, shape, home, strides, slot)
+    return arrays
+
+
+def _attributes(machine: Machine) -> str:
+    bits = machine.vector_bits
+    return f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
+
+
+@dataclass(slots=True)
+class _Emitted:
+    functions: list[str] = field(default_factory=list)
+    declarations: set[str] = field(default_factory=set)
+    phases: list[Phase] = field(default_factory=list)
+    workspace: int = 0
+    scratch: int = 0
+
+
+def _emit_kernel(kernel: Kernel, number: int, arguments: Mapping[str, Array], machine: Machine) -> _Emitted:
+    program = lower(kernel, arguments)
+    placement = Placement()
+    result = _Emitted()
+    for count, phase in enumerate(plan(program, placement, machine.vector_bits // 8)):
+        if phase.items == 0 or not phase.body:
+            continue
+        symbol = f"pypto_{_mangled(kernel.name)}_{number}_{count}"
+        function = _Function(FunctionBuilder.for_machine(machine), machine, program, phase, placement)
+        result.functions.append(function.emit(symbol))
+        result.declarations |= function.builder.declarations
+        result.phases.append(Phase(symbol, phase.items, phase.grain))
+    result.workspace, result.scratch = placement.workspace, placement.scratch
+    return result
+
+
+def _mangled(name: str) -> str:
+    """Return an ASCII identifier for a user's name; the numbers behind it make symbols unique."""
+    return re.sub(r"[^A-Za-z0-9]", "_", name.encode("ascii", "replace").decode())[:40]
+
+
+@dataclass(slots=True)
+class _Function:
+    """Emits one phase."""
+
+    builder: FunctionBuilder
+    machine: Machine
+    program: Program
+    phase: PhasePlan
+    placement: Placement
+    frames: Frames = field(default_factory=Frames)
+    indices: Indices = field(init=False)
+    memory: Memory = field(init=False)
+    numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self.indices = Indices(self.builder, self.frames, self.program.ranges)
+        self.memory = Memory(self.builder, self.frames, self.indices)
+
+    def emit(self, symbol: str) -> str:
+        for task in tasks(self.phase.body):
+            for access in (*task.reads, task.target):
+                if access.array.name not in self.memory.pointers:
+                    self.memory.pointers[access.array.name] = self.pointer(access.array)
+        first, last = Register("%first", "i64"), Register("%last", "i64")
+        control.loop(self.builder, first, last, 1, [], self.item)
+        self.builder.jump("exit")
+        lines = [f"define void @{symbol}({SIGNATURE}) #0 {{", "entry:", *self.builder.lines]
+        return "\n".join([*lines, "exit:", "  ret void", "}"])
+
+    def pointer(self, array: Array) -> Register:
+        """Return the address of an array's first element."""
+        builder = self.builder
+        if array.home in (Home.ARGUMENT, Home.SCALAR):
+            slot = builder.offset(Register("%slots", "ptr"), constant(array.slot, "i64"), "i64")
+            return slot if array.home is Home.SCALAR else builder.load(slot, "ptr", 1, 8)
+        base = "%workspace" if self.placement.homes[array.name] is Home.WORKSPACE else "%scratch"
+        return builder.offset(Register(base, "ptr"), constant(self.placement.offsets[array.name], "i64"), "i8")
+
+    def item(self, index: Register, carried: list[Register]) -> list[Register]:
+        with self.frames.inner():
+            self.poll()
+            self.decode(index)
+            self.sequence(self.phase.body)
+        return carried
+
+    def poll(self) -> None:
+        """Leave the function once the word at `stop` is set."""
+        word = self.builder.load(Register("%stop", "ptr"), "i32", 1, 4)
+        going = self.builder.fresh("going")
+        self.builder.branch(self.builder.compare("icmp eq", word, constant(0, "i32")), going, "exit")
+        self.builder.label(going)
+
+    def decode(self, item: Register) -> None:
+        """Set the symbols of the outer axes from an item's number."""
+        for position, outer in enumerate(reversed(self.phase.outers)):
+            count = constant(outer.count, "i64")
+            if outer.count == 1:
+                index = constant(0, "i64")
+            elif position == len(self.phase.outers) - 1:
+                index = item
+            else:
+                index, item = self.builder.binary("urem", item, count), self.builder.binary("udiv", item, count)
+            self.bind(outer, index)
+
+    def bind(self, outer: Outer, index: Register) -> None:
+        if outer.block == 1:
+            self.indices.bind(outer.symbol, index)
+        elif outer.block < outer.extent:
+            lower = self.builder.binary("mul", index, constant(outer.block, "i64"))
+            self.indices.bind(outer.lower, lower)
+            end, extent = self.builder.binary("add", lower, constant(outer.block, "i64")), constant(outer.extent, "i64")
+            inside = self.builder.compare("icmp slt", end, extent)
+            self.indices.bind(outer.upper, self.builder.select(inside, end, extent))
+
+    # -- statements
+
+    def sequence(self, statements: list[Statement]) -> None:
+        for step in form_groups(statements, Indexing(self.program.ranges)):
+            self.step(step)
+
+    def step(self, step: Step) -> None:
+        if isinstance(step, Group):
+            self.group(step)
+        elif isinstance(step, Repeat):
+            self.repeat(step)
+        else:
+            self.choice(step)
+
+    def group(self, group: Group) -> None:
+        planned = loop_plan.plan(group, self.machine)
+        nest = NestEmitter(self.builder, self.frames, self.indices, self.memory, planned, self.program.ranges)
+        reduced = group.reduced
+        if reduced is None:
+            nest.elementwise()
+        elif planned.vector is None or planned.vector.symbol in reduced:
+            RegisterReduction(nest).emit()
+        else:
+            MemoryReduction(nest, self.reserve).emit()
+
+    def reserve(self, task: Task, elements: int) -> Array:
+        """Return scratch memory for a reduction's totals."""
+        array = Array(f"total{next(self.numbers)}.{task.target.array.name}", task.dtype, (elements,), Home.SCRATCH)
+        self.placement.place(array, Home.SCRATCH)
+        self.memory.pointers[array.name] = self.pointer(array)
+        return array
+
+    def repeat(self, statement: Repeat) -> None:
+        def turn(index: Register, carried: list[Register]) -> list[Register]:
+            with self.frames.inner():
+                self.indices.bind(statement.symbol, index)
+                self.poll()
+                self.sequence(statement.body)
+            return carried
+
+        start, stop = self.indices.scalar(statement.start), self.indices.scalar(statement.stop)
+        control.loop(self.builder, start, stop, statement.step, [], turn)
+
+    def choice(self, statement: Choice) -> None:
+        predicate = {"<": "slt", "<=": "sle", "==": "eq", "!=": "ne"}[statement.condition.comparison]
+        left, right = self.indices.scalar(statement.left), self.indices.scalar(statement.right)
+        condition = self.builder.compare(f"icmp {predicate}", left, right)
+        control.branch(
+            self.builder, condition, lambda: self.side(statement.then_body), lambda: self.side(statement.else_body)
+        )
+
+    def side(self, statements: list[Statement]) -> None:
+        with self.frames.inner():
+            self.sequence(statements)

@@ -1,0 +1,166 @@
+"""Fewer, longer loops: two adjacent axes that are always walked together become one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from pypto.codegen.llvm import affine
+from pypto.codegen.llvm.affine import ZERO, Affine
+from pypto.codegen.llvm.program import Access, Array, Axis, Choice, Repeat, Statement, Task, tasks
+from pypto.ir.index import Symbol
+
+
+def transform(statements: list[Statement], change: Callable[[Task], Task]) -> list[Statement]:
+    """Return the statements with every task changed."""
+    result: list[Statement] = []
+    for statement in statements:
+        if isinstance(statement, Task):
+            result.append(change(statement))
+        elif isinstance(statement, Repeat):
+            result.append(replace(statement, body=transform(statement.body, change)))
+        else:
+            assert isinstance(statement, Choice)
+            then_body, else_body = transform(statement.then_body, change), transform(statement.else_body, change)
+            result.append(replace(statement, then_body=then_body, else_body=else_body))
+    return result
+
+
+def change_accesses(task: Task, axes: tuple[Axis, ...], change: Callable[[Access], Access]) -> Task:
+    """Return `task` with other axes and every access changed."""
+    nodes = tuple(node if node.access is None else replace(node, access=change(node.access)) for node in task.nodes)
+    return replace(task, axes=axes, nodes=nodes, target=change(task.target))
+
+
+@dataclass(slots=True)
+class Merger:
+    """Merges axes of a nest's tasks as long as a pair is found. `ranges` gets the new symbols."""
+
+    ranges: dict[Symbol, affine.Bounds]
+    parallel: set[Symbol]
+    views: dict[tuple[str, int, tuple[int, ...]], Array] = field(default_factory=dict)
+
+    def run(self, statements: list[Statement]) -> list[Statement]:
+        while True:
+            pair = self.find(list(tasks(statements)))
+            if pair is None:
+                return statements
+            statements = self.merge(statements, *pair)
+
+    def find(self, all_tasks: list[Task]) -> tuple[Axis, Axis] | None:
+        rejected: set[tuple[Symbol, Symbol]] = set()
+        for task in all_tasks:
+            loops = {axis.symbol: axis for axis in task.axes}
+            for pair in _adjacent(task.target):
+                if pair in rejected or pair[0] not in loops or pair[1] not in loops:
+                    continue
+                if self.fits(loops[pair[0]], loops[pair[1]], all_tasks):
+                    return loops[pair[0]], loops[pair[1]]
+                rejected.add(pair)
+            for read in task.reads:
+                for pair in _adjacent(read):
+                    if pair in rejected or pair[0] not in loops or pair[1] not in loops:
+                        continue
+                    if self.fits(loops[pair[0]], loops[pair[1]], all_tasks):
+                        return loops[pair[0]], loops[pair[1]]
+                    rejected.add(pair)
+        return None
+
+    def fits(self, outer: Axis, inner: Axis, all_tasks: list[Task]) -> bool:
+        if (outer.symbol in self.parallel) != (inner.symbol in self.parallel):
+            return False
+        if not (_is_whole(outer) and _is_whole(inner)):
+            return False
+        return all(_task_fits(task, outer, inner) for task in all_tasks)
+
+    def merge(self, statements: list[Statement], outer: Axis, inner: Axis) -> list[Statement]:
+        extent = outer.extent * inner.extent
+        merged = Symbol(f"{outer.symbol.name}x{inner.symbol.name}")
+        self.ranges[merged] = (0, extent - 1)
+        if outer.symbol in self.parallel:
+            self.parallel -= {outer.symbol, inner.symbol}
+            self.parallel.add(merged)
+
+        def change(task: Task) -> Task:
+            if all(axis.symbol != outer.symbol for axis in task.axes):
+                return task
+            axes = tuple(
+                Axis(merged, extent, ZERO, affine.number(extent), axis.reduced) if axis.symbol == outer.symbol else axis
+                for axis in task.axes
+                if axis.symbol != inner.symbol
+            )
+            return change_accesses(task, axes, lambda access: self.view(access, outer.symbol, merged))
+
+        return transform(statements, change)
+
+    def view(self, access: Access, outer: Symbol, merged: Symbol) -> Access:
+        """Return the access through the array with the two axes as one."""
+        position = next((k for k, index in enumerate(access.index) if index == affine.symbol(outer)), None)
+        if position is None:
+            return access
+        array = access.array
+        key = (array.name, position, array.shape)
+        if key not in self.views:
+            shape = (
+                *array.shape[:position],
+                array.shape[position] * array.shape[position + 1],
+                *array.shape[position + 2 :],
+            )
+            strides = (*array.strides[:position], *array.strides[position + 1 :])
+            self.views[key] = replace(array, shape=shape, strides=strides)
+        index = (*access.index[:position], affine.symbol(merged), *access.index[position + 2 :])
+        return replace(access, array=self.views[key], index=index)
+
+
+def _adjacent(access: Access) -> Iterator[tuple[Symbol, Symbol]]:
+    for first, second in zip(access.index, access.index[1:], strict=False):
+        a, b = _single(first), _single(second)
+        if a is not None and b is not None and a != b:
+            yield a, b
+
+
+def _single(form: Affine) -> Symbol | None:
+    """Return the symbol that `form` is, or None when it is anything else."""
+    if form.constant == 0 and len(form.terms) == 1 and form.terms[0][1] == 1:
+        atom = form.terms[0][0]
+        return atom if isinstance(atom, Symbol) else None
+    return None
+
+
+def _is_whole(axis: Axis) -> bool:
+    return axis.lower == ZERO and axis.upper == affine.number(axis.extent)
+
+
+def _task_fits(task: Task, outer: Axis, inner: Axis) -> bool:
+    loops = {axis.symbol: axis for axis in task.axes}
+    first, second = loops.get(outer.symbol), loops.get(inner.symbol)
+    if first is None and second is None:
+        return True
+    if first is None or second is None or first.reduced != second.reduced:
+        return False
+    if any(isinstance(node.value, Affine) for node in task.nodes):
+        return False
+    return all(_access_fits(access, outer, inner) for access in (*task.reads, task.target))
+
+
+def _access_fits(access: Access, outer: Axis, inner: Axis) -> bool:
+    """True when the access walks both axes, one after the other, over contiguous elements; or neither."""
+    used = [position for position, index in enumerate(access.index) if _mentions(index, outer, inner)]
+    if not used:
+        return True
+    if len(used) != 2 or used[1] != used[0] + 1 or access.guarded:
+        return False
+    first, second = used
+    if _single(access.index[first]) != outer.symbol or _single(access.index[second]) != inner.symbol:
+        return False
+    array = access.array
+    if array.shape[second] != inner.extent:
+        return False
+    return array.shape[first] == 1 or array.strides[first] == array.strides[second] * inner.extent
+
+
+def _mentions(index: Affine, outer: Axis, inner: Axis) -> bool:
+    if not index.terms:
+        return False
+    found = affine.symbols(index)
+    return outer.symbol in found or inner.symbol in found

@@ -1,0 +1,268 @@
+"""From nests to phases: which axes the items of a phase walk, how long an item is, and where local arrays lie."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pypto.codegen.llvm import affine
+from pypto.codegen.llvm.affine import ZERO, Affine
+from pypto.codegen.llvm.evaluation import Indexing, rename
+from pypto.codegen.llvm.merging import Merger, change_accesses, transform
+from pypto.codegen.llvm.nests import Nest, form_nests
+from pypto.codegen.llvm.program import Access, Array, Axis, Home, Program, Repeat, Statement, Task, tasks
+from pypto.ir.index import Symbol
+
+BLOCK_ELEMENTS = 16384
+"""Elements of the largest task that one item works on, about; so that its local arrays stay in the near caches."""
+SHORTEST_BLOCK = 512
+"""Shortest part of a contiguous axis that an item gets: long enough for the prefetcher and the page tables."""
+CHUNK_COST = 400_000
+"""Evaluated nodes, over all elements, that a chunk of items should have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """An axis that items walk: one position each, or (`block` > 1) a block from `lower` below `upper`."""
+
+    symbol: Symbol
+    extent: int
+    block: int
+    lower: Symbol
+    upper: Symbol
+
+    @property
+    def count(self) -> int:
+        return -(-self.extent // self.block)
+
+
+@dataclass(slots=True)
+class PhasePlan:
+    """One parallel loop: items are the points of `outers`, the last one fastest."""
+
+    outers: tuple[Outer, ...]
+    body: list[Statement]
+    items: int
+    grain: int
+    blocks: tuple[Symbol, ...] = ()
+    """Block symbols of an explicit grid; then `outers` walk the grid."""
+
+
+@dataclass(slots=True)
+class Placement:
+    """Byte offsets of local arrays by name, and the sizes of the two memories."""
+
+    offsets: dict[str, int] = field(default_factory=dict)
+    homes: dict[str, Home] = field(default_factory=dict)
+    workspace: int = 0
+    scratch: int = 0
+
+    def place(self, array: Array, home: Home) -> None:
+        size = -(-max(1, math.prod(array.shape)) * array.dtype.bytes // 64) * 64
+        self.homes[array.name] = home
+        if home is Home.WORKSPACE:
+            self.offsets[array.name], self.workspace = self.workspace, self.workspace + size
+        else:
+            self.offsets[array.name], self.scratch = self.scratch, self.scratch + size
+
+
+def plan(program: Program, placement: Placement, widest: int) -> list[PhasePlan]:
+    """Return the phases of a program and place its local arrays. `widest` is the most lanes of a vector."""
+    if program.grid:
+        return [_grid_phase(program, placement)]
+    indexing = Indexing(program.ranges)
+    nests = form_nests(program.body, indexing)
+    shared = _shared(nests)
+    for array in program.arrays:
+        if array.name in shared:
+            placement.place(array, Home.WORKSPACE)
+    highest, phases = placement.scratch, []
+    for number, nest in enumerate(nests):
+        own = replace(placement, scratch=placement.scratch)
+        phases.append(_phase(nest, number, own, shared, widest))
+        highest = max(highest, own.scratch)
+    placement.scratch = highest
+    return phases
+
+
+def _shared(nests: list[Nest]) -> set[str]:
+    """Return the names of local arrays that more than one nest accesses."""
+    owners: dict[str, set[int]] = {}
+    for number, nest in enumerate(nests):
+        for name in nest.accesses:
+            owners.setdefault(name, set()).add(number)
+    return {name for name, users in owners.items() if len(users) > 1}
+
+
+def _grid_phase(program: Program, placement: Placement) -> PhasePlan:
+    outers = tuple(Outer(symbol, extent, 1, symbol, symbol) for symbol, extent in program.grid)
+    for array in program.arrays:
+        placement.place(array, Home.SCRATCH)
+    items = math.prod(extent for _, extent in program.grid)
+    return PhasePlan(outers, program.body, items, _grain(program.body, items))
+
+
+def _phase(nest: Nest, number: int, placement: Placement, shared: set[str], widest: int) -> PhasePlan:
+    merger = Merger(nest.indexing.ranges, set(nest.parallel()))
+    statements = merger.run(_renamed(nest))
+    outers = _outers(list(tasks(statements)), merger.parallel, nest.indexing, number, widest)
+    statements = _inside(statements, outers, shared, placement)
+    items = math.prod(outer.count for outer in outers)
+    return PhasePlan(outers, statements, items, _grain(statements, items))
+
+
+def _renamed(nest: Nest) -> list[Statement]:
+    """Give every axis the symbol of its class."""
+
+    def change(task: Task) -> Task:
+        values = {axis.symbol: nest.find(axis.symbol) for axis in task.axes}
+        if all(old == new for old, new in values.items()):
+            return task
+        forms = {old: affine.symbol(new) for old, new in values.items()}
+        axes = tuple(replace(axis, symbol=values[axis.symbol]) for axis in task.axes)
+        changed = change_accesses(task, axes, lambda access: rename(access, forms, nest.indexing.ranges))
+        return changed
+
+    return transform(nest.statements, change)
+
+
+def _outers(
+    all_tasks: list[Task], parallel: set[Symbol], indexing: Indexing, number: int, widest: int
+) -> tuple[Outer, ...]:
+    extents = {axis.symbol: axis.extent for task in all_tasks for axis in task.axes}
+    contiguous = _contiguous_axis(all_tasks)
+    inner = max((_inner_elements(task, parallel) for task in all_tasks), default=1)
+    outers = []
+    for symbol in sorted(parallel, key=lambda item: (item == contiguous, item.name)):
+        extent = extents[symbol]
+        block = _block(extent, inner, widest) if symbol == contiguous else 1
+        lower, upper = Symbol(f"{symbol.name}.from{number}"), Symbol(f"{symbol.name}.to{number}")
+        indexing.ranges[lower] = (0, max(0, extent - 1))
+        outers.append(Outer(symbol, extent, block, lower, upper))
+    return tuple(outers)
+
+
+def _inner_elements(task: Task, parallel: set[Symbol]) -> int:
+    return math.prod(axis.extent for axis in task.axes if axis.symbol not in parallel)
+
+
+def _block(extent: int, inner: int, widest: int) -> int:
+    """Return how many positions of a contiguous axis one item takes: a multiple of every vector loop's step."""
+    step = 4 * widest
+    wanted = max(SHORTEST_BLOCK, BLOCK_ELEMENTS // max(1, inner))
+    return extent if extent <= wanted else -(-wanted // step) * step
+
+
+def _contiguous_axis(all_tasks: list[Task]) -> Symbol | None:
+    """Return the axis along which most of the memory is contiguous."""
+    weights: dict[Symbol, int] = {}
+    for task in all_tasks:
+        for access in (*task.reads, task.target):
+            for axis in task.axes:
+                if abs(stride(access, axis.symbol)) == 1:
+                    weight = math.prod(access.array.shape)
+                    weights[axis.symbol] = weights.get(axis.symbol, 0) + weight
+    return max(sorted(weights, key=lambda symbol: symbol.name), key=lambda symbol: weights[symbol], default=None)
+
+
+def stride(access: Access, symbol: Symbol) -> int:
+    """Return how many elements further the access is when `symbol` grows by one, as far as it is linear in it."""
+    return sum(step * index.coefficient(symbol) for step, index in zip(access.array.strides, access.index, strict=True))
+
+
+def _inside(
+    statements: list[Statement], outers: tuple[Outer, ...], shared: set[str], placement: Placement
+) -> list[Statement]:
+    """Return the tasks as one item sees them: outer axes fixed or cut into a block, local arrays as small as that."""
+    by_symbol = {outer.symbol: outer for outer in outers}
+    local = _LocalArrays(by_symbol, _pointwise(statements, by_symbol, shared), placement)
+
+    def change(task: Task) -> Task:
+        axes = tuple(_cut(axis, by_symbol) for axis in task.axes if _is_walked(axis, by_symbol))
+        return change_accesses(task, axes, local.access)
+
+    return transform(statements, change)
+
+
+def _is_walked(axis: Axis, outers: Mapping[Symbol, Outer]) -> bool:
+    outer = outers.get(axis.symbol)
+    return outer is None or outer.block > 1
+
+
+def _cut(axis: Axis, outers: Mapping[Symbol, Outer]) -> Axis:
+    outer = outers.get(axis.symbol)
+    if outer is None or outer.block == outer.extent:
+        return axis
+    return replace(axis, extent=outer.block, lower=affine.symbol(outer.lower), upper=affine.symbol(outer.upper))
+
+
+def _pointwise(
+    statements: list[Statement], outers: Mapping[Symbol, Outer], shared: set[str]
+) -> dict[str, dict[int, Symbol]]:
+    """Return for each private local array the axes that every access indexes with one outer symbol."""
+    found: dict[str, dict[int, Symbol]] = {}
+    for task in tasks(statements):
+        for access in (*task.reads, task.target):
+            if access.array.is_local and access.array.name not in shared:
+                here = _outer_axes(access.index, outers)
+                known = found.setdefault(access.array.name, here)
+                found[access.array.name] = {axis: item for axis, item in known.items() if here.get(axis) == item}
+    return found
+
+
+def _outer_axes(index: Iterable[Affine], outers: Mapping[Symbol, Outer]) -> dict[int, Symbol]:
+    forms = {affine.symbol(symbol): symbol for symbol in outers}
+    return {axis: forms[item] for axis, item in enumerate(index) if item in forms}
+
+
+@dataclass(slots=True)
+class _LocalArrays:
+    outers: Mapping[Symbol, Outer]
+    pointwise: dict[str, dict[int, Symbol]]
+    placement: Placement
+    made: dict[str, Array] = field(default_factory=dict)
+
+    def access(self, access: Access) -> Access:
+        """Return an access to a private array as one to the part of it that an item has."""
+        axes = self.pointwise.get(access.array.name)
+        if axes is None:
+            return access
+        array = self.small(access.array, axes)
+        index = tuple(self.position(item, axes.get(axis)) for axis, item in enumerate(access.index))
+        return replace(access, array=array, index=index)
+
+    def small(self, array: Array, axes: Mapping[int, Symbol]) -> Array:
+        if array.name not in self.made:
+            shape = tuple(
+                self.outers[axes[axis]].block if axis in axes else extent for axis, extent in enumerate(array.shape)
+            )
+            self.made[array.name] = Array(array.name, array.dtype, shape, Home.SCRATCH)
+            self.placement.place(self.made[array.name], Home.SCRATCH)
+        return self.made[array.name]
+
+    def position(self, index: Affine, symbol: Symbol | None) -> Affine:
+        if symbol is None:
+            return index
+        outer = self.outers[symbol]
+        if outer.block == 1:
+            return ZERO
+        return index if outer.block == outer.extent else affine.subtract(index, affine.symbol(outer.lower))
+
+
+def _grain(statements: list[Statement], items: int) -> int:
+    """Return the items per chunk: by the work of the tasks, so by shapes alone."""
+    cost = _cost(statements)
+    return max(1, min(max(1, items), CHUNK_COST // max(1, cost)))
+
+
+def _cost(statements: list[Statement]) -> int:
+    total = 0
+    for statement in statements:
+        if isinstance(statement, Task):
+            total += math.prod(axis.extent for axis in statement.axes) * (len(statement.nodes) + 1)
+        elif isinstance(statement, Repeat):
+            total += 8 * _cost(statement.body)
+        else:
+            total += max(_cost(statement.then_body), _cost(statement.else_body))
+    return total
