@@ -22,6 +22,7 @@ from scipy import special
 from pypto.codegen.llvm.rules.single import Application, RuleLoop, Rules
 from pypto.ir.dtypes import F32, F64, DType
 from pypto.ir.numerics import ulp_distance
+from pypto.runtime.toolchain import host_machine
 
 Array = NDArray[Any]
 Function = Callable[..., Array]
@@ -130,7 +131,7 @@ def main() -> None:
     parser.add_argument("--time", action="store_true", help="measure the time per element too")
     parser.add_argument("names", nargs="*", default=list(FUNCTIONS), help="functions (default: all)")
     options = parser.parse_args()
-    rules = Rules()
+    rules = Rules(host_machine())
     print(f"{rules.machine.cpu}, {rules.machine.vector_bits} bits")
     for name in options.names:
         for dtype in (F32, F64):

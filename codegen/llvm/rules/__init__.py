@@ -1,8 +1,8 @@
 """Emission rules of the CPU target: one for every elementwise operation of level tile, under its name.
 
-A rule appends instructions for any number of lanes (1, or a power of two) and returns the result's register. They are
-straight-line code and round the same way at every number of lanes, so that a scalar tail has the bits of the vector
-body.
+A rule appends instructions for any number of lanes (1, or a power of two) and returns the result's register. They round
+the same way at every number of lanes, so that a scalar tail has the bits of the vector body. A rule may end in another
+block than it began in (`FunctionBuilder.block`).
 """
 
 from pypto.codegen.llvm.rules.dispatch import RULES, elementwise

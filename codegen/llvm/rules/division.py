@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pypto.codegen.llvm.builder import Register
 from pypto.codegen.llvm.math.lanes import Lanes
+from pypto.codegen.llvm.math.truncated import truncated_remainder
 from pypto.codegen.llvm.rules.context import Context
 
 
@@ -77,7 +78,7 @@ def _integer_result(context: Context, remainder: bool) -> Register:
 def _divide_floats(lanes: Lanes, x: Register, y: Register) -> _Quotient:
     """`rest` is C's fmod, exact however large the quotient; `quotient` is (x - rest) / y."""
     zero = lanes.number(0.0)
-    rest = lanes.builder.binary("frem", x, y)
+    rest = truncated_remainder(lanes.builder, x, y)
     quotient = lanes.divide(lanes.subtract(x, rest), y)
     below = lanes.builder.binary("xor", lanes.compare("olt", y, zero), lanes.compare("olt", rest, zero))
     return _Quotient(quotient, rest, lanes.builder.binary("and", below, lanes.compare("une", rest, zero)))

@@ -21,12 +21,6 @@ from pypto.ir.operations.table import TABLE
 Array = NDArray[Any]
 
 
-def host_machine() -> Machine:
-    features = llvm.get_host_cpu_features()
-    width = 512 if features.get("avx512f") else 256 if features.get("avx2") else 128
-    return Machine(llvm.get_process_triple(), llvm.get_host_cpu_name(), features.flatten(), width)
-
-
 @dataclass(frozen=True, slots=True)
 class Application:
     """An operation on operands of given dtypes; `target` is the dtype of a cast."""
@@ -56,11 +50,12 @@ def loop_text(application: Application, lanes: int, machine: Machine) -> str:
     builder = FunctionBuilder.for_machine(machine)
     builder.jump("head")
     builder.label("head")
-    builder.line("%i = phi i64 [0, %entry], [%next, %body]")
+    place = len(builder.lines)
     builder.branch(builder.emit("icmp slt i64 %i, %count", "i1"), "body", "exit")
     builder.label("body")
     _emit_body(builder, application, lanes)
     builder.line(f"%next = add i64 %i, {lanes}")
+    builder.lines.insert(place, f"  %i = phi i64 [0, %entry], [%next, %{builder.block}]")
     builder.jump("head")
     builder.label("exit")
     builder.line("ret void")
@@ -77,8 +72,8 @@ def _emit_body(builder: FunctionBuilder, application: Application, lanes: int) -
         operands.append(from_memory(builder, loaded, dtype))
     dtypes, result = application.dtypes, application.result
     value = elementwise(builder, application.operation, tuple(operands), dtypes, result, application.attributes)
-    if (value.element, value.lanes, builder.block) != (element(result), lanes, "body"):
-        raise ValueError(f"the rule of {application.operation} gives {value.type} in block {builder.block}")
+    if (value.element, value.lanes) != (element(result), lanes):
+        raise ValueError(f"the rule of {application.operation} gives {value.type}")
     address = builder.offset(Register("%result", "ptr"), index, memory_element(result))
     builder.store(to_memory(builder, value, result), address)
 
@@ -142,7 +137,7 @@ def _pad(operand: Array, dtype: DType, count: int) -> Array:
 class Rules:
     """Compiled loops by operation, lanes and machine, compiled when first used."""
 
-    machine: Machine = field(default_factory=host_machine)
+    machine: Machine
     _loops: dict[tuple[Application, int, Machine], RuleLoop] = field(default_factory=dict)
 
     def loop(self, application: Application, lanes: int, machine: Machine | None = None) -> RuleLoop:

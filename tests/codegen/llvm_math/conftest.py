@@ -6,11 +6,12 @@ import pytest
 
 from pypto.codegen.llvm.code import Machine
 from pypto.codegen.llvm.rules.single import Rules
+from pypto.runtime.toolchain import host_machine
 
 
 @pytest.fixture(scope="session")
 def rules() -> Rules:
-    return Rules()
+    return Rules(host_machine())
 
 
 @pytest.fixture(scope="session")
