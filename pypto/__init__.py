@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from pypto.language import clip as clip
     from pypto.language import concat as concat
     from pypto.language import cond as cond
+    from pypto.language import empty as empty
     from pypto.language import erf as erf
     from pypto.language import exp as exp
+    from pypto.language import full as full
     from pypto.language import get_block_id as get_block_id
     from pypto.language import log as log
     from pypto.language import loop as loop
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     from pypto.language import minimum as minimum
     from pypto.language import neg as neg
     from pypto.language import nn as nn
+    from pypto.language import ones as ones
+    from pypto.language import pow as pow
     from pypto.language import reciprocal as reciprocal
     from pypto.language import reshape as reshape
     from pypto.language import rsqrt as rsqrt
@@ -60,12 +64,13 @@ if TYPE_CHECKING:
     from pypto.language import tanh as tanh
     from pypto.language import transpose as transpose
     from pypto.language import where as where
+    from pypto.language import zeros as zeros
     from pypto.tile_function import fuse as fuse
     from pypto.tile_function import tile as tile
 
 _LANGUAGE = (
-    "abs block broadcast_to cast clip concat cond erf exp get_block_id log loop max maximum mean min minimum neg nn "
-    "reciprocal reshape rsqrt sigmoid sqrt sum tanh transpose where"
+    "abs block broadcast_to cast clip concat cond empty erf exp full get_block_id log loop max maximum mean min "
+    "minimum neg nn ones pow reciprocal reshape rsqrt sigmoid sqrt sum tanh transpose where zeros"
 )
 
 _HOMES: dict[str, str] = {

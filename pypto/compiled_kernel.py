@@ -239,18 +239,20 @@ class CompiledKernel:
             return self.source()
         if self._last is None and stage in (None, "tile"):
             return self._symbolic_text()
-        return print_module(self.module_at(stage or "planned"))
+        module = self.module_at(stage or "planned")
+        return _with_notes(self.notes if not self._built else (), print_module(module))
 
     def _symbolic_text(self) -> str:
         from pypto.ir.printer import print_module
 
         try:
-            views, _ = known_views(self._subject, self._known, symbolic=True)
-            return print_module(self._subject.program(views, self._options).module)
+            views, notes = known_views(self._subject, self._known, symbolic=True)
+            return _with_notes(notes, print_module(self._subject.program(views, self._options).module))
         except UserError as error:
             if error.name == "shapes-needed":
                 raise
-        return print_module(self._from_known().module)
+        built = self._from_known()
+        return _with_notes(built.notes, print_module(built.module))
 
     def module_at(self, stage: str) -> Module:
         """Return the IR of the last specialisation after a stage, a pass or at a level, as `to_text` prints it."""
@@ -339,6 +341,11 @@ def _rebuild(description: Any, options: Options, target: str, known: KnownShapes
     from pypto.pickling import find_subject
 
     return CompiledKernel(find_subject(description), options, target, known)
+
+
+def _with_notes(notes: tuple[str, ...], text: str) -> str:
+    """Return PTO IR after comments that say what was assumed before the first call."""
+    return "".join(f"# {note}\n" for note in notes) + text
 
 
 def _positions(subject: Subject) -> tuple[int, ...]:

@@ -124,7 +124,7 @@ def _build_cpu(built: Built, layouts: Mapping[str, Layout]) -> Built:
     from pypto.runtime.toolchain import compile_code, host_machine
 
     machine = host_machine()
-    code = built.stages.run("source", emit, built.module, dict(layouts), machine)
+    code = built.stages.generate("source", emit, built.module, dict(layouts), machine)
     library = built.stages.run("library", compile_code, code, machine)
     written = [item.name for item in built.module.parameters if item.role is not Role.IN]
     launcher = built.stages.run("launch", Launcher, code, library, written)
@@ -135,7 +135,7 @@ def _build_ascendc(built: Built) -> Built:
     from pypto.codegen.ascendc.emitter import emit
 
     planned = lower(built.stages, built.module)
-    source = built.stages.run("source", emit, planned)
+    source = built.stages.generate("source", emit, planned)
     return replace(built, source=source, lowered=[planned])
 
 

@@ -33,7 +33,7 @@ def check_schedule(stage: TileFunction, meaning: Meaning, options: Options) -> N
 
 
 def schedule_attributes(stage: TileFunction, meaning: Meaning, options: Options) -> dict[str, Attribute]:
-    """Return the kernel attributes ``tile_shape``, ``tile_num``, ``tile_k``, ``block_dim``, ``buffer_depth`` and
+    """Return the kernel attributes ``tile_shape``, ``tile_num``, ``tile_k``, ``aicore_num``, ``buffer_depth`` and
     ``pipeline``.
 
     Options win over the decorator; what neither gives is left out. They are wishes: passes may choose otherwise.
@@ -44,7 +44,7 @@ def schedule_attributes(stage: TileFunction, meaning: Meaning, options: Options)
         "tile_shape": options.tile_shape or shape,
         "tile_num": options.tile_num or number,
         "tile_k": options.tile_k,
-        "block_dim": options.aicore_num,
+        "aicore_num": options.aicore_num,
         "buffer_depth": options.buffer_depth,
         "pipeline": options.enable_pipeline,
     }
@@ -60,17 +60,18 @@ def what_options_did(options: Options, target: str) -> Iterator[str]:
             yield f"{key}={value}: {_effect(key, options, target)}"
 
 
+_WISH = "recorded with the kernel; the passes of this version choose tiles by what fits the unified buffer"
 _ON_DEVICE = {
-    "tile_num": "number of work items of the NPU schedule",
-    "tile_m": "rows of a tile of the NPU schedule",
-    "tile_n": "columns of a tile of the NPU schedule",
-    "tile_k": "recorded; no kernel here contracts an axis on the cube core",
-    "shape": "tile of the NPU schedule",
-    "aicore_num": "block_dim of the NPU schedule",
+    "tile_num": _WISH,
+    "tile_m": _WISH,
+    "tile_n": _WISH,
+    "tile_k": "recorded with the kernel; nothing here contracts an axis on the cube core",
+    "shape": _WISH,
+    "aicore_num": "at most that many vector cores are used",
     "enable_double_buffer": "recorded as buffer_depth; the passes of this version give every buffer one slot",
     "enable_pipeline": "recorded as pipeline; the pipes overlap as far as the flags of the planned IR allow",
-    "l1_workspace_mb": "recorded; vector kernels use UB, none of L1",
-    "fusion_boundary": "intermediates stay in UB: vector cores reach no L1",
+    "l1_workspace_mb": "recorded; vector kernels use the unified buffer, none of L1",
+    "fusion_boundary": "intermediates stay in the unified buffer: vector cores reach no L1",
 }
 _EVERYWHERE = {
     "dependency": "links the stages",
@@ -88,7 +89,7 @@ def _effect(key: str, options: Options, target: str) -> str:
         return _EVERYWHERE[key]
     if target in ("ascendc", "npu"):
         return _ON_DEVICE[key]
-    return f"no effect on target {target}, which chooses its own loops ({_ON_DEVICE[key]})"
+    return f"no effect on target {target}; in the NPU schedule: {_ON_DEVICE[key]}"
 
 
 def _buffer_lines(buffer: BufferConfig, target: str) -> Iterator[str]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pypto.ir.base.errors import CompilerBug
 from pypto.ir.base.settings import current
 from pypto.ir.nodes import Module
-from pypto.ir.passes.manager import Pass, Timing, dump, run_passes
+from pypto.ir.passes.manager import FAULTS, Pass, Timing, dump, run_passes
+from pypto.ir.printer import print_module
 
 T = TypeVar("T")
 
@@ -32,6 +35,18 @@ class Stages:
             print(f"pypto: {self.timings[-1]}", file=sys.stderr)
         return result
 
+    def generate(self, name: str, stage: Callable[..., T], module: Module, /, *inputs: Any) -> T:
+        """Like `run` for a code generator: a fault in it is a CompilerBug that says where `module` was written."""
+        try:
+            return self.run(name, stage, module, *inputs)
+        except FAULTS as fault:
+            folder = Path(current().dump or tempfile.mkdtemp(prefix="pypto-"))
+            folder.mkdir(parents=True, exist_ok=True)
+            path = folder / f"{len(self.timings):02}-{name}.failed.pto"
+            path.write_text(print_module(module), encoding="utf-8")
+            what = fault.what if isinstance(fault, CompilerBug) else f"{type(fault).__name__}: {fault}"
+            raise CompilerBug(f"stage {name}", what, str(path)) from fault
+
     def run_passes(self, module: Module, passes: tuple[Pass, ...]) -> Module:
         """Return `module` after the passes that its level still needs; each is a stage of its own."""
         for item in passes:
@@ -44,6 +59,7 @@ class Stages:
 
     def _keep(self, name: str, result: object) -> None:
         number = len(self.timings) - 1
+        result = getattr(result, "module", result)  # a traced program carries its module
         if isinstance(result, Module):
             self.modules[name] = result
             dump(result, number, name)

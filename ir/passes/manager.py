@@ -16,7 +16,7 @@ from pypto.ir.operations.definition import RuleViolation
 from pypto.ir.printer import print_module
 from pypto.ir.verifier import verify
 
-_FAULTS = (
+FAULTS = (
     ArithmeticError,
     AssertionError,
     AttributeError,
@@ -89,7 +89,7 @@ def _guarded(item: Pass, module: Module, number: int) -> Module:
         after = replace(module, kernels=tuple(_run_kernel(item, kernel) for kernel in module.kernels))
         if current().verify:
             verify(after)
-    except _FAULTS as fault:
+    except FAULTS as fault:
         folder = Path(current().dump or tempfile.mkdtemp(prefix="pypto-"))
         path = _write(
             module, folder, f"{number:02}-{item.name}.failed.pto", f"what the failing pass {item.name} was given"
