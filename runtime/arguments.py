@@ -97,7 +97,9 @@ class ConstantArgument:
 
     @property
     def signature(self) -> tuple[object, ...]:
-        return self.name, type(self.value), self.value
+        # repr tells -0.0 from 0.0, which are equal
+        detail = repr(self.value) if isinstance(self.value, float | tuple) else ""
+        return self.name, type(self.value), self.value, detail
 
 
 # IEEE 754 and bfloat16: (2 - 2**-fraction bits) * 2**largest exponent
@@ -215,7 +217,8 @@ def _read_scalar(name: str, value: Number | np.generic, location: Location | Non
     dtype = dtypes.find(kind)
     if dtype is None:  # pragma: no cover  # the three kinds have dtypes
         raise AssertionError
-    pack_scalar(name, value, dtype, location)
+    if dtype.is_integer:  # how a float is rounded depends on the slot it goes to
+        pack_scalar(name, value, dtype, location)
     return ScalarArgument(name, kind(value), dtype)
 
 

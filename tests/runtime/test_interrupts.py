@@ -49,7 +49,9 @@ print("alive", flush=True)
 """
 
 
-def start(threads: int, items: int, path: str, prepare: str = "", finish: str = "", **numbers: object) -> subprocess.Popen[str]:
+def start(
+    threads: int, items: int, path: str, prepare: str = "", finish: str = "", **numbers: object
+) -> subprocess.Popen[str]:
     options = {"turns": 20_000_000_000, "polls": True} | numbers
     script = SCRIPT.format(prepare=prepare, finish=finish, **options)
     process = subprocess.Popen(

@@ -20,11 +20,13 @@ ENTRIES: dict[str, Entry] = {
         "convert it with {conversion}, or compile without dtypes= to get one specialisation per dtype",
     ),
     "argument-rank": Entry(
-        "argument {argument!r} has {rank} axes (shape {shape}), and the kernel takes {expected_rank} (shape {expected})",
+        "argument {argument!r} has {rank} axes (shape {shape}), "
+        "and the kernel takes {expected_rank} (shape {expected})",
         "reshape it to {expected}",
     ),
     "argument-shape": Entry(
-        "argument {argument!r} has shape {shape}, and the kernel takes {expected}: axis {axis} has {extent} elements, not {wanted}",
+        "argument {argument!r} has shape {shape}, and the kernel takes {expected}: "
+        "axis {axis} has {extent} elements, not {wanted}",
         "pass an array of shape {expected}, or compile without shapes= to get one specialisation per shape",
     ),
     "argument-storage": Entry(
@@ -44,7 +46,8 @@ ENTRIES: dict[str, Entry] = {
         "pass `{argument}.filled(value)` or `{argument}.data`",
     ),
     "misaligned-array": Entry(
-        "argument {argument!r} starts at address {address:#x}, which is not a multiple of its elements' {itemsize} bytes",
+        "argument {argument!r} starts at address {address:#x}, "
+        "which is not a multiple of its elements' {itemsize} bytes",
         "pass an aligned copy: `{argument}.copy()`",
     ),
     "negative-bit": Entry(
@@ -57,7 +60,8 @@ ENTRIES: dict[str, Entry] = {
     ),
     "read-only-output": Entry(
         "output {argument!r} is read-only",
-        "pass a writable array, for example `{argument}.copy()`, or set `{argument}.flags.writeable = True` if it owns its memory",
+        "pass a writable array, for example `{argument}.copy()`, "
+        "or set `{argument}.flags.writeable = True` if it owns its memory",
     ),
     "requires-grad-output": Entry(
         "output {argument!r} requires grad, and autograd cannot see what a kernel writes",
@@ -74,7 +78,8 @@ ENTRIES: dict[str, Entry] = {
         "argument {argument!r} has layout {layout}, and kernels take dense tensors", "pass `{argument}.to_dense()`"
     ),
     "uneven-strides": Entry(
-        "argument {argument!r} has strides of {strides} bytes, which are no multiples of its elements' {itemsize} bytes",
+        "argument {argument!r} has strides of {strides} bytes, "
+        "which are no multiples of its elements' {itemsize} bytes",
         "pass a contiguous copy: `numpy.ascontiguousarray({argument})`",
     ),
     "vector-bits": Entry(
