@@ -3,6 +3,7 @@
     python benchmarks/ulp.py                 every 997th f32 pattern; f64 random patterns and the ranges where they
     matter python benchmarks/ulp.py --step 1        every f32 pattern (minutes)
     python benchmarks/ulp.py --time          also nanoseconds per element, arrays of 16384 in cache
+    python benchmarks/ulp.py --sse2          x86-64 code without fused multiply-add
 
 Exact values come from NumPy and SciPy in float64 (for f32) or from longdouble and mpmath (for f64).
 """
@@ -129,9 +130,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--step", type=int, default=997, help="distance of the f32 patterns tried")
     parser.add_argument("--time", action="store_true", help="measure the time per element too")
+    parser.add_argument("--sse2", action="store_true", help="use the instructions of the first x86-64 processors only")
     parser.add_argument("names", nargs="*", default=list(FUNCTIONS), help="functions (default: all)")
     options = parser.parse_args()
     rules = Rules(host_machine())
+    if options.sse2:
+        rules = Rules(rules.restricted("x86-64", "+sse2", 128))
     print(f"{rules.machine.cpu}, {rules.machine.vector_bits} bits")
     for name in options.names:
         for dtype in (F32, F64):

@@ -78,9 +78,9 @@ def area_tangent_tail(z: Any) -> Any:
     return (2 * mp.atanh(s) - 2 * s) / s**3 if z > TINY else mpf(2) / 3
 
 
-def error_exponent(x: Any) -> Any:
-    """log(1 - erf(x)) / x."""
-    return mp.log(mp.erfc(x)) / x
+def error_exponent(m: Any) -> Any:
+    """log(1 - erf(-m)) / m - 1."""
+    return mp.log(mp.erfc(-m)) / m - 1
 
 
 def show(name: str, comment: str, coefficients: list[Any], single: bool) -> None:
@@ -134,13 +134,13 @@ def main() -> None:
         6,
         (area_tangent_tail, weight, mpf(0), end),
     )
-    weight = lambda x: x * mp.erfc(x) / mp.erf(x)  # noqa: E731
+    weight = lambda m: -m * mp.erfc(-m) / mp.erf(-m)  # noqa: E731
     show_polynomial(
         "ERF_F32",
-        "log(1 - erf(x)) / x for 0 < x <= 3.93, weighted for erf",
+        "log(1 - erf(-m)) / m - 1 for -3.93 <= m < 0, weighted for erf",
         True,
         7,
-        (error_exponent, weight, mpf(10) ** -10, mpf("3.93")),
+        (error_exponent, weight, mpf("-3.93"), -(mpf(10) ** -10)),
     )
 
 
