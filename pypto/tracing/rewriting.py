@@ -98,7 +98,7 @@ def _compiled(function: FunctionType, definition: ast.FunctionDef, extra: tuple[
     factory = ast.FunctionDef(
         name=_FACTORY, args=arguments, body=[definition], decorator_list=[], returns=None, type_params=[]
     )
-    factory.lineno, factory.col_offset = definition.lineno, 0
+    ast.copy_location(factory, definition)
     module = ast.Module(body=[ast.fix_missing_locations(factory)], type_ignores=[])
     flags = function.__code__.co_flags & _FUTURE_FLAGS
     try:
@@ -111,12 +111,17 @@ def _compiled(function: FunctionType, definition: ast.FunctionDef, extra: tuple[
 
 
 def _same_code(left: CodeType, right: CodeType) -> bool:
-    return (left.co_code, left.co_names, left.co_varnames, left.co_freevars) == (
-        right.co_code,
-        right.co_names,
-        right.co_varnames,
-        right.co_freevars,
-    )
+    """Return whether two code objects come from one source: names, constants and lines are the same.
+
+    The instructions themselves may differ: the compiler looks at the imports around a function.
+    """
+    return _summary(left) == _summary(right)
+
+
+def _summary(code: CodeType) -> tuple[Any, ...]:
+    constants = tuple(_summary(item) if isinstance(item, CodeType) else repr(item) for item in code.co_consts)
+    lines = sorted({line for _, _, line in code.co_lines() if line is not None and line > code.co_firstlineno})
+    return code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, constants, tuple(lines)
 
 
 class _Rewriter(ast.NodeTransformer):

@@ -179,7 +179,7 @@ class Tile:
 
     def assign(self, source: Any) -> None:
         """Write `source` (tile or number) into this tile."""
-        from pypto.tracing.elementwise import as_value, normal, result_type
+        from pypto.tracing.elementwise import as_value, checked_number, normal, result_type
 
         tracer = self.tracer
         source = normal(tracer, source)
@@ -188,12 +188,11 @@ class Tile:
         tracer.note("assign", self.key, source.key if isinstance(source, Tile) else repr(source))
         if isinstance(source, Tile) and self._same_elements(source):
             return
-        if isinstance(source, Tile):
-            own = source.dtype_
-        else:
-            own = result_type((source,)) if isinstance(source, float) else self.storage.dtype
-        own = self.storage.dtype if own.is_float and self.storage.dtype.is_float else own
-        self.write(self.fit(as_value(tracer, source, own)))
+        target = self.storage.dtype
+        if isinstance(source, (bool, int, float)) and (target.is_float or not isinstance(source, float)):
+            self.write(filled(tracer, target, checked_number(tracer, source, target), self.extents))
+            return
+        self.write(self.fit(as_value(tracer, source, result_type((source,)))))
 
     def _same_elements(self, other: Tile) -> bool:
         """Return whether both tiles are the same view, as after ``t[a:b] += v``."""
