@@ -12,7 +12,7 @@ from pypto.ir.operations.table import SUM_BOUND, TABLE
 
 Array = NDArray[Any]
 
-# c in the bound of sums, `SUM_BOUND`: a chain of at most 32 additions, then compensated totals and trees, stays below it.
+# c in the bound of sums, `SUM_BOUND`: chains of at most 32 additions, then compensated totals and trees, stay below it.
 SUM_FACTOR = 4.0
 
 _SIGNIFICAND_BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
