@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto.ir.dtypes import F32
+from pypto.tracing.context import require
 from pypto.tracing.shaping import (
     a_tile,
     broadcasted,
@@ -16,7 +17,6 @@ from pypto.tracing.shaping import (
     permuted,
     reshaped,
 )
-from pypto.tracing.context import require
 from pypto.tracing.tiles import Tile
 
 Shape = Any
@@ -24,9 +24,11 @@ Shape = Any
 
 
 def cast(x: Any, dtype: object) -> Tile:
-    """x in another dtype: narrowing floats round to nearest even, float to integer truncates and saturates, NaN gives 0.
+    """x in another dtype: narrowing floats round to nearest even, float to integer truncates and saturates, NaN
+    gives 0.
 
-    `dtype` is a name ("float16", "f16"), a NumPy or torch dtype, or bool, int (i64), float (f32). Raises UserError ``unknown-dtype``.
+    `dtype` is a name ("float16", "f16"), a NumPy or torch dtype, or bool, int (i64), float (f32). Raises UserError
+    ``no-such-dtype``.
     """
     return cast_named(x, dtype)
 

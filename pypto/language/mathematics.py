@@ -1,8 +1,8 @@
 """Elementwise functions: shapes broadcast as NumPy's, dtypes promote as torch's, Python numbers keep a tile's dtype.
 
-f16 and bf16 tiles are computed in f32. Functions with real values (exp, sqrt, ...) take integers as f32. Every function raises UserError
-``outside-tile-function`` outside a tile function, ``operand-kind`` for an argument that is neither tile nor number, and
-``shape-mismatch`` for shapes that do not broadcast. Error bounds: docs/numerics.md.
+f16 and bf16 tiles are computed in f32. Functions with real values (exp, sqrt, ...) take integers as f32. Every
+function raises UserError ``outside-tile-function`` outside a tile function, ``operand-kind`` for an argument that
+is neither tile nor number, and ``shape-mismatch`` for shapes that do not broadcast. Error bounds: docs/numerics.md.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def clip(x: Operand, low: Operand = None, high: Operand = None) -> Tile:
     result = x if low is None else apply("maximum", x, low)
     if high is not None:
         return apply("minimum", result, high)
-    return result.copy() if result is x and isinstance(x, Tile) else result  # type: ignore[no-any-return]  # a tile
+    return result.copy() if result is x and isinstance(x, Tile) else result
 
 
 def where(condition: Operand, x: Operand, y: Operand) -> Tile:

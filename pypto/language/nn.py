@@ -31,8 +31,9 @@ def sigmoid(x: Any) -> Tile:
 def gelu(x: Any, approximate: str = "none") -> Tile:
     """Gaussian error linear unit: ``x * 0.5 * (1 + erf(x / sqrt 2))``, or with ``approximate="tanh"`` the tanh form.
 
-    The tanh form is ``0.5 * x * (1 + tanh(u))``, u = sqrt(2/pi) * (x + 0.044715 x^3), written as the equal ``x * sigmoid(2 u)``, which does
-    not cancel for negative x. Source: Hendrycks and Gimpel, arXiv 1606.08415. Raises UserError ``gelu-form``.
+    The tanh form is ``0.5 * x * (1 + tanh(u))``, u = sqrt(2/pi) * (x + 0.044715 x^3), written as the equal ``x *
+    sigmoid(2 u)``, which does not cancel for negative x. Source: Hendrycks and Gimpel, arXiv 1606.08415. Raises
+    UserError ``gelu-form``.
     """
     tile = _real(x, "pypto.nn.gelu")
     if approximate == "none":
@@ -69,8 +70,9 @@ def layer_norm(
 ) -> Tile:
     """``(x - mean) / sqrt(mean((x - mean)^2) + eps) * weight + bias`` over the last axes.
 
-    `normalized_shape` is their shape as in torch, or `axes` names them; default: the last axis. The variance is that of the centred values, so
-    that an offset does not cost digits. Source: Ba, Kiros and Hinton, arXiv 1607.06450. Raises UserError ``norm-shape``.
+    `normalized_shape` is their shape as in torch, or `axes` names them; default: the last axis. The variance is
+    that of the centred values, so that an offset does not cost digits. Source: Ba, Kiros and Hinton, arXiv
+    1607.06450. Raises UserError ``norm-shape``.
     """
     tile = _real(x, "pypto.nn.layer_norm")
     numbers = _norm_axes(tile, normalized_shape, axes)
@@ -79,7 +81,9 @@ def layer_norm(
     return _scaled(centred * apply("rsqrt", variance + eps), weight, bias)
 
 
-def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: float | None = None, *, axes: Any = None) -> Tile:
+def rms_norm(
+    x: Any, normalized_shape: Any = None, weight: Any = None, eps: float | None = None, *, axes: Any = None
+) -> Tile:
     """``x / sqrt(mean(x^2) + eps) * weight`` over the last axes; eps None is the dtype's epsilon, as in torch.
 
     Source: Zhang and Sennrich, arXiv 1910.07467. Raises UserError ``norm-shape``.

@@ -1,7 +1,7 @@
 """Reductions over any axes, with NumPy's keyword names (axis, keepdims) or torch's (dim, keepdim).
 
-`axis` is a number (negative from the end), several, or None for all. Reduced axes vanish unless `keepdims`. Each raises UserError
-``axis-range``, ``axis-twice``, ``axis-kind``, ``both-keywords`` or ``unknown-keyword``.
+`axis` is a number (negative from the end), several, or None for all. Reduced axes vanish unless `keepdims`. Each
+raises UserError ``axis-range``, ``axis-twice``, ``axis-kind``, ``both-keywords`` or ``function-keyword``.
 """
 
 from __future__ import annotations

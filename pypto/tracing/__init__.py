@@ -1,1 +1,3 @@
-"""From a tile function to IR: the traced values users see, loops, conditions, calls, and eager mode on the same values."""
+"""From a tile function to IR: the traced values users see, loops, conditions, calls, and eager mode on the same
+values.
+"""

@@ -118,9 +118,7 @@ def _choose_by_index(tracer: Tracer, condition: ConditionNode, then: Side, other
     then_body, then_yielded = _finish(tracer, first, list(cells.values()))
     else_body, else_yielded = _finish(tracer, second, list(cells.values()))
     results = tuple(tracer.value(value.type) for value in then_yielded)
-    tracer.scope.statements.append(
-        If(condition, then_body, then_yielded, else_body, else_yielded, results, location)
-    )
+    tracer.scope.statements.append(If(condition, then_body, then_yielded, else_body, else_yielded, results, location))
     for cell, result in zip(cells.values(), results, strict=True):
         cell.replace(tracer, result)
     tracer.note("cond", condition, len(results))
@@ -165,7 +163,9 @@ def _finish(tracer: Recorder, side: _Side, cells: list[Cell]) -> tuple[tuple[Sta
     yielded = []
     for cell in cells:
         value = side.values.get(id(cell), None)
-        yielded.append(spread(tracer, value if value is not None else _outside(tracer, cell, before), cell.shape, tracer.hidden))
+        yielded.append(
+            spread(tracer, value if value is not None else _outside(tracer, cell, before), cell.shape, tracer.hidden)
+        )
     body = (*side.statements, *tracer.scope.statements)
     tracer.scope.statements, tracer.scope.known = before, known
     return body, tuple(yielded)

@@ -33,9 +33,10 @@ Arguments = dict[str, Any]
 def call(function: TileFunction, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Tile | None:
     """Apply a tile function inside another one.
 
-    With all parameters it writes into the given tiles and returns None. With the parameters that it does not write (and those it reads
-    before writing) it is an expression: its value is the last output, the others are in ``.outputs``. Raises UserError
-    ``call-outside``, ``call-arguments``, ``call-missing``, ``call-keyword`` or what the body raises.
+    With all parameters it writes into the given tiles and returns None. With the parameters that it does not write
+    (and those it reads before writing) it is an expression: its value is the last output, the others are in
+    ``.outputs``. Raises UserError ``call-outside``, ``call-arguments``, ``call-missing``, ``call-keyword`` or what
+    the body raises.
     """
     tracer = active()
     if tracer is None:
@@ -428,5 +429,3 @@ def _learn_by_trial(
         tracer.close_scope()
         tracer.end_trial(outer)
         tracer.keys, tracer.events, tracer.block = keys, events, before
-
-

@@ -1,7 +1,7 @@
 """What one run of a body keeps: the current scope, hidden axes, predicates, and a journal to undo a trial.
 
-`Tracer` is abstract. `recorder.Recorder` records IR; `executor.Executor` computes at once (eager mode). Tiles, storage, loops and
-public functions are the same for both.
+`Tracer` is abstract. `recorder.Recorder` records IR; `executor.Executor` computes at once (eager mode). Tiles,
+storage, loops and public functions are the same for both.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ Event = tuple[Any, ...]
 
 @dataclass(slots=True, eq=False)
 class Scope:
-    """A body that is being traced: kernel, loop or branch. Values made in it are unusable once it is no longer alive."""
+    """A body that is being traced: kernel, loop or branch. Values made in it are unusable once it is no longer
+    alive.
+    """
 
     kind: str
     parent: Scope | None = None

@@ -1,7 +1,7 @@
 """Eager mode: the body runs as plain Python on NumPy arrays, once per batch item, tile or block.
 
-`print`, `breakpoint` and a debugger work; loops really iterate. Each operation is the operation table's NumPy meaning, so that the results
-are those of the reference.
+`print`, `breakpoint` and a debugger work; loops really iterate. Each operation is the operation table's NumPy
+meaning, so that the results are those of the reference.
 """
 
 from __future__ import annotations
@@ -54,12 +54,16 @@ def _run_item(
     item: tuple[int, ...],
     block: int | None,
 ) -> None:
-    seen = {view.name: _array(view, arrays, scalars, item, block) for view in views if not isinstance(view, ConstantView)}
+    seen = {
+        view.name: _array(view, arrays, scalars, item, block) for view in views if not isinstance(view, ConstantView)
+    }
     tracer = Executor({name: array for name, array in seen.items() if array is not None})
     tracer.block = block
     arguments: dict[str, Any] = {}
     for view in views:
-        arguments[view.name] = view.value if isinstance(view, ConstantView) else Tile(tracer, _storage(tracer, view, seen))
+        arguments[view.name] = (
+            view.value if isinstance(view, ConstantView) else Tile(tracer, _storage(tracer, view, seen))
+        )
     if block is not None and "tile_id" in (parameter.name for parameter in function.parameters):
         arguments["tile_id"] = block
     run_body(tracer, function, arguments)

@@ -68,9 +68,9 @@ def result_type(operands: tuple[Operand, ...]) -> DType:
         current = groups[group]
         groups[group] = dtype if current is None else promote(current, dtype)
     result: DType | None = None
-    for dtype in groups:
-        if dtype is not None:
-            result = dtype if result is None else _raised(result, dtype)
+    for group_type in groups:
+        if group_type is not None:
+            result = group_type if result is None else _raised(result, group_type)
     assert result is not None
     return result
 
@@ -180,10 +180,10 @@ def power(base: Operand, exponent: Operand) -> Tile:
             raise base.tracer.error("integer-power", exponent=exponent)
         return _whole_power(base, exponent)
     if exponent == 0.5:
-        return _root(base)
+        return apply("sqrt", base)  # as NumPy and torch, whose 0.5 is sqrt also at -inf
     if exponent in (0, 1, 2, 3):
         return _whole_power(base, int(exponent))
-    if exponent in (-1, -2) and not base.dtype_.kind == "bool":
+    if exponent in (-1, -2) and base.dtype_.kind != "bool":
         inverse = apply("reciprocal", base)
         return inverse if exponent == -1 else inverse * inverse
     return apply("pow", base, exponent)
@@ -204,9 +204,3 @@ def _whole_power(base: Tile, exponent: int) -> Tile:
         square = square * square
     assert result is not None
     return result.copy() if result is base else result
-
-
-def _root(base: Tile) -> Tile:
-    """x ** 0.5 differs from sqrt(x) at -0.0 (0.0) and at -inf (inf)."""
-    root = apply("add", apply("sqrt", base), 0.0)
-    return select(apply("eq", base, float("-inf")), float("inf"), root)

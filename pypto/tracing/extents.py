@@ -1,4 +1,6 @@
-"""Extents that are not known yet, as a body sees them in `.shape`: usable as they are, or as numbers by specialising."""
+"""Extents that are not known yet, as a body sees them in `.shape`: usable as they are, or as numbers by
+specialising.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,9 @@ from pypto.tracing.context import Specialise, Tracer
 class SymbolicExtent:
     """An extent that tracing has no number for.
 
-    Passing it on (``zeros(x.shape)``) keeps it symbolic. Looking at it as a Python number (arithmetic, comparison, ``range``) makes
-    the kernel special for the extent of the example: tracing starts again with the number and the kernel records a guard. Raises
-    UserError ``extent-unknown`` where there is no example.
+    Passing it on (``zeros(x.shape)``) keeps it symbolic. Looking at it as a Python number (arithmetic, comparison,
+    ``range``) makes the kernel special for the extent of the example: tracing starts again with the number and the
+    kernel records a guard. Raises UserError ``extent-unknown`` where there is no example.
     """
 
     __slots__ = ("_tracer", "extent")
@@ -25,7 +27,7 @@ class SymbolicExtent:
     def _number(self) -> NoReturn:
         specialise(self._tracer, self.extent)
 
-    __int__ = __index__ = __float__ = __bool__ = __hash__ = _number  # type: ignore[assignment]
+    __int__ = __index__ = __float__ = __bool__ = __hash__ = _number
 
     def _binary(self, other: object) -> NoReturn:
         self._number()
@@ -35,9 +37,9 @@ class SymbolicExtent:
     __lt__ = __le__ = __gt__ = __ge__ = _binary
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, SymbolicExtent) and other.extent == self.extent:
-            return True
-        self._number()
+        if not (isinstance(other, SymbolicExtent) and other.extent == self.extent):
+            self._number()
+        return True
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -70,5 +72,3 @@ def as_extent(value: Any) -> Extent | None:
         return operator.index(value)
     except TypeError:
         return None
-
-

@@ -27,7 +27,8 @@ class Picked:
 def resolve(tracer: Tracer, key: Any, shape: Shape) -> list[Picked]:
     """Return one `Picked` per axis of `shape` and per new axis, in the order of the result.
 
-    Raises UserError ``index-count``, ``index-kind``, ``index-range``, ``slice-step``, ``slice-extent`` or ``slice-range``.
+    Raises UserError ``index-count``, ``index-kind``, ``index-range``, ``slice-step``, ``slice-extent`` or
+    ``slice-range``.
     """
     if not shape and isinstance(key, slice) and (key.start, key.stop, key.step) == (None, None, None):
         key = ()  # `out[:] = value` writes a 0-d output as it writes any other
@@ -90,7 +91,7 @@ def _pick_slice(tracer: Tracer, item: slice, axis: int, shape: Shape) -> Picked:
     if not isinstance(extent, int):
         specialise(tracer, extent)
     numbers = range(*slice(start, stop, step).indices(extent))
-    return Picked(axis, numbers.start if len(numbers) else 0, len(numbers), step)
+    return Picked(axis, numbers.start if numbers else 0, len(numbers), step)
 
 
 def _step(tracer: Tracer, step: Any) -> int:

@@ -11,7 +11,7 @@ from pypto.ir.dtypes import I64
 from pypto.ir.index import Bounds, Index, IndexOperation, Symbol, bounds, evaluate, make, subtract, symbols
 from pypto.ir.nodes import Condition as ConditionNode
 from pypto.ir.nodes import Value
-from pypto.tracing.context import Scope, Tracer
+from pypto.tracing.context import Tracer
 from pypto.tracing.extents import SymbolicExtent
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ _MOST_COMBINATIONS = 4096
 
 
 class IndexValue:
-    """A block id, a loop index, or + - * // % minimum maximum of them and whole numbers. Usable in slices and in arithmetic."""
+    """A block id, a loop index, or + - * // % minimum maximum of them and whole numbers. Usable in slices and in
+    arithmetic.
+    """
 
     __slots__ = ("expression", "scope", "tracer")
 

@@ -1,7 +1,8 @@
 """Loops: `pypto.loop` gives a `Loop`; a ``for`` over it traces its body twice and records one `For`.
 
-The first run finds which tiles the body changes in place and which names it re-binds, and is undone. The second run is recorded: every
-changed tile and every re-bound name starts from a carried value. Both runs must trace the same operations.
+The first run finds which tiles the body changes in place and which names it re-binds, and is undone. The second run
+is recorded: every changed tile and every re-bound name starts from a carried value. Both runs must trace the same
+operations.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ _CONTAINERS = (list, dict, set)
 def rewrite_loops(function: FunctionType) -> FunctionType:
     """Return `function` with its ``for`` statements rewritten, so that names re-bound in a loop's body are carried.
 
-    Lines, columns, closure, defaults and globals stay. Without source the function is returned as it is; loops in it then carry state
-    that is changed in place only.
+    Lines, columns, closure, defaults and globals stay. Without source the function is returned as it is; loops in
+    it then carry state that is changed in place only.
     """
     return rewritten(function, enter)
 
@@ -178,9 +179,7 @@ class LoopRun:
         names = _names(frame)
         changes = [change for change in tracer.journal or [] if self._is_outer(change.cell)]
         shapes = {id(change.cell): _type_of(change.cell) for change in changes}
-        stored = {
-            id(memory) for memory, count in self.undone if getattr(memory, "stores", 0) != count
-        }
+        stored = {id(memory) for memory, count in self.undone if getattr(memory, "stores", 0) != count}
         for memory, count in self.undone:
             if hasattr(memory, "stores"):
                 memory.stores = count
@@ -190,7 +189,7 @@ class LoopRun:
         self._check_python_state(names)
 
     def _is_outer(self, cell: Any) -> bool:
-        return cell.birth < self.base
+        return bool(cell.birth < self.base)
 
     def _check_python_state(self, names: dict[str, Any]) -> None:
         """A Python number or container that the body changes would change once, not once per turn."""
@@ -241,7 +240,7 @@ class LoopRun:
 
     def _was_used(self, tile: Tile) -> bool:
         assert self.first is not None
-        return any(tile.key in event[1:-1] for event in self.first.events)
+        return any(tile.key == fact for event in self.first.events for fact in event[1:-1])
 
     def _type_error(self, name: str, before: Tile, after: Any) -> UserError:
         now = repr(after) if isinstance(after, Tile) else f"a {type(after).__name__}"
@@ -356,8 +355,7 @@ class LoopRun:
             return self._spread(item.cell.current(self.tracer), item.cell.shape)
         after = names.get(item.name)
         assert item.original is not None
-        same = isinstance(after, Tile) and (after.extents, after.dtype_) == (item.cell.shape, item.cell.dtype)
-        if not same:
+        if not isinstance(after, Tile) or (after.extents, after.dtype_) != (item.cell.shape, item.cell.dtype):
             raise self._type_error(item.name, item.original, after)
         return self._spread(after.read(), item.cell.shape)
 
@@ -383,7 +381,9 @@ def _names(frame: FrameType) -> dict[str, Any]:
 
 
 def _snapshot(value: Any) -> Any:
-    """Return what must not change from turn to turn: a number by value, a container by its items' identity; else None."""
+    """Return what must not change from turn to turn: a number by value, a container by its items' identity; else
+    None.
+    """
     if isinstance(value, _PLAIN):
         return type(value).__name__, repr(value)
     if isinstance(value, dict):
@@ -391,5 +391,3 @@ def _snapshot(value: Any) -> Any:
     if isinstance(value, _CONTAINERS):
         return "items", tuple(id(item) for item in value)
     return None
-
-

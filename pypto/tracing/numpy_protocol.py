@@ -58,7 +58,7 @@ def _ufunc_result(tracer: Tracer, name: str, inputs: tuple[Any, ...]) -> Tile:
 
 
 def _instead(name: str) -> str:
-    import pypto.language as language
+    from pypto import language
 
     names = {"matmul": "", "concatenate": "concat"}
     own = names.get(name, name)
@@ -113,23 +113,25 @@ def _full_like(tile: Any, fill_value: Any, dtype: Any = None) -> Tile:
     return new_tile("np.full_like", tile.shape, fill_value, tile.dtype if dtype is None else dtype)
 
 
+def _where(*arguments: Any) -> Tile:
+    if len(arguments) != 3:
+        from pypto.tracing.context import require
+
+        raise require("np.where").error(
+            "numpy-function", function="np.where with one argument", instead="give all three"
+        )
+    return select(*arguments)
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "amax": _reduction("max"), "amin": _reduction("min"), "broadcast_to": broadcasted, "clip": _clip,
     "concatenate": _concatenate, "copy": lambda tile: tile.copy(), "empty_like": _new_like(None),
     "expand_dims": _expand_dims, "full_like": _full_like, "max": _reduction("max"), "mean": _reduction("mean"),
     "min": _reduction("min"), "ndim": lambda tile: tile.ndim, "ones_like": _new_like(1), "pad": _pad,
     "reshape": _reshape, "shape": lambda tile: tile.shape, "size": lambda tile: tile.size, "sum": _reduction("sum"),
-    "transpose": lambda tile, axes=None: permuted(tile, axes), "where": lambda *args: _where(*args),
+    "transpose": lambda tile, axes=None: permuted(tile, axes), "where": _where,
     "zeros_like": _new_like(0),
 }  # fmt: skip
-
-
-def _where(*arguments: Any) -> Tile:
-    if len(arguments) != 3:
-        from pypto.tracing.context import require
-
-        raise require("np.where").error("numpy-function", function="np.where with one argument", instead="give all three")
-    return select(*arguments)
 
 
 def call_function(tracer: Tracer, function: Any, arguments: Any, keywords: Mapping[str, Any]) -> Any:

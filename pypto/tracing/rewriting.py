@@ -15,8 +15,8 @@ with lines and columns kept. An ordinary iterable gives ``loop is None`` and beh
 """
 
 from __future__ import annotations
-
 import __future__ as future
+
 import ast
 import dis
 import inspect
@@ -95,9 +95,9 @@ def _compiled(function: FunctionType, definition: ast.FunctionDef, extra: tuple[
     arguments = ast.arguments(
         posonlyargs=[], args=[ast.arg(name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
-    factory = ast.FunctionDef(
-        name=_FACTORY, args=arguments, body=[definition], decorator_list=[], returns=None, type_params=[]
-    )
+    factory = ast.FunctionDef(name=_FACTORY, args=arguments, body=[definition], decorator_list=[], returns=None)
+    if "type_params" in ast.FunctionDef._fields:  # Python 3.12
+        factory.type_params = []  # type: ignore[attr-defined]  # Python 3.12
     ast.copy_location(factory, definition)
     module = ast.Module(body=[ast.fix_missing_locations(factory)], type_ignores=[])
     flags = function.__code__.co_flags & _FUTURE_FLAGS
@@ -130,7 +130,7 @@ class _Rewriter(ast.NodeTransformer):
     def __init__(self) -> None:
         self._count = 0
 
-    def visit_For(self, node: ast.For) -> Any:  # noqa: N802  # ast's name
+    def visit_For(self, node: ast.For) -> Any:  # ast's name
         self.generic_visit(node)
         self._count += 1
         iterator, loop = f"__pypto_iterator_{self._count}", f"__pypto_loop_{self._count}"

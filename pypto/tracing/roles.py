@@ -55,7 +55,9 @@ def live_values(body: Body) -> set[str]:
 
 
 def prune(body: Body, live: set[str]) -> Body:
-    """Return `body` without operations and loads that no store needs, and without loops and branches that do nothing."""
+    """Return `body` without operations and loads that no store needs, and without loops and branches that do
+    nothing.
+    """
     kept: list[Statement] = []
     for statement in body:
         if isinstance(statement, (Operation, Load)):
@@ -140,7 +142,9 @@ class _Reads:
             self.entry.add(load.source)
 
     def _inside(self, body: Body, keep: bool) -> None:
-        """Go through a nested body; what it stores counts afterwards only where it surely ran and the region is fixed."""
+        """Go through a nested body; what it stores counts afterwards only where it surely ran and the region is
+        fixed.
+        """
         before = {name: list(regions) for name, regions in self.stored.items()}
         self.body(body)
         after = self.stored
@@ -168,7 +172,9 @@ def _covers(stored: Region, loaded: Region, type_: TileType) -> bool:
     return True
 
 
-def _contains(offset: Index, extent: Index, inner_offset: Index, inner_extent: Index, step: int, inner_step: int) -> bool:
+def _contains(
+    offset: Index, extent: Index, inner_offset: Index, inner_extent: Index, step: int, inner_step: int
+) -> bool:
     assert isinstance(offset, int)
     assert isinstance(extent, int)
     assert isinstance(inner_offset, int)

@@ -41,10 +41,10 @@ def a_tile(operand: Any, what: str) -> Tile:
 
 
 def one_name(tracer: Tracer, own: str, value: Any, default: Any, others: dict[str, Any], also: str) -> Any:
-    """Return the value given under NumPy's name `own` or torch's `also`; raises UserError ``unknown-keyword``."""
+    """Return the value given under NumPy's name `own` or torch's `also`; raises UserError ``function-keyword``."""
     for name in others:
         if name not in (own, also):
-            raise tracer.error("unknown-keyword", keyword=name, hint=nearest(name, (own, also)))
+            raise tracer.error("function-keyword", keyword=name, hint=nearest(name, (own, also)))
     if also in others:
         if value is not default:
             raise tracer.error("both-keywords", first=own, second=also)
@@ -84,7 +84,7 @@ def reduce_named(name: str, operand: Any, axis: Any, keepdims: Any, others: dict
     known = {"dim": "axis", "axes": "axis", "keepdim": "keepdims"}
     for keyword, value in others.items():
         if keyword not in known:
-            raise tracer.error("unknown-keyword", keyword=keyword, hint=nearest(keyword, ("axis", "dim", "keepdims")))
+            raise tracer.error("function-keyword", keyword=keyword, hint=nearest(keyword, ("axis", "dim", "keepdims")))
         if known[keyword] == "axis":
             if axis is not None:
                 raise tracer.error("both-keywords", first="axis", second=keyword)
@@ -253,7 +253,9 @@ def concatenated(pieces: Any, axis: Any) -> Tile:
         if len(tile.extents) != len(tiles[0].extents) or any(
             a != b for k, (a, b) in enumerate(zip(tile.extents, tiles[0].extents, strict=True)) if k != number
         ):
-            raise tracer.error("concat-shapes", first=show_shape(tiles[0].extents), other=show_shape(tile.extents), axis=number)
+            raise tracer.error(
+                "concat-shapes", first=show_shape(tiles[0].extents), other=show_shape(tile.extents), axis=number
+            )
     tracer.note("concat", *(tile.key for tile in tiles), number)
     dtype = result_type(tiles)
     values = [cast(tracer, full(tracer, tile.read(), tile.rank), _compute(dtype)) for tile in tiles]
@@ -308,11 +310,11 @@ def _pairs(tracer: Tracer, widths: Any, rank: int) -> tuple[tuple[int, int], ...
 
 
 def dtype_of(tracer: Tracer, dtype: object) -> DType:
-    """Return the DType a user names; raises UserError ``unknown-dtype``."""
+    """Return the DType a user names; raises UserError ``no-such-dtype``."""
     found = find(dtype)
     if found is None:
         names = [name for item in ALL for name in (item.name, item.long_name)]
-        raise tracer.error("unknown-dtype", dtype=dtype, hint=nearest(str(dtype), names))
+        raise tracer.error("no-such-dtype", dtype=dtype, hint=nearest(str(dtype), names))
     return found
 
 
@@ -349,5 +351,3 @@ def clipped_block(operand: Any, offset: Any, shape: Any, fill: bool | int | floa
     tracer.note("block", tile.key, indices, extents)
     known = tuple(item for item in indices if item is not None)
     return Tile(tracer, Clipped(tile, known, extents, fill))
-
-

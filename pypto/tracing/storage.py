@@ -1,7 +1,7 @@
 """Where a tile's elements live: a local cell, a kernel parameter, or a view of another tile.
 
-Every storage reads and writes rectangular regions of its visible axes. A read gives the elements as they are now; a write happens
-now. Values are in the compute type of the storage's dtype (f32 for f16 and bf16).
+Every storage reads and writes rectangular regions of its visible axes. A read gives the elements as they are now; a
+write happens now. Values are in the compute type of the storage's dtype (f32 for f16 and bf16).
 """
 
 from __future__ import annotations
@@ -177,8 +177,8 @@ def _written(missing: NDArray[np.bool_] | None, ranges: Ranges) -> NDArray[np.bo
 class Viewed(Storage):
     """An array seen through a `ViewAxis` per axis: hidden axes first, block items picked, the rest visible.
 
-    Subclasses fetch and put regions of the array itself. What was fetched or put last is remembered until something else may have
-    changed it.
+    Subclasses fetch and put regions of the array itself. What was fetched or put last is remembered until something
+    else may have changed it.
     """
 
     __slots__ = ("_dtype", "_known", "_shape", "axes", "birth", "name", "prefix")
@@ -290,10 +290,9 @@ def to_internal(tracer: Tracer, value: Value, axes: tuple[ViewAxis, ...], prefix
         if axis.hidden is not None:
             hidden[axis.hidden] = len(split)
             split.append(axis.tiles)
-            extent = axis.extent
         if axis.visible:
             visible.append(len(split))
-            split.append(extent)
+            split.append(axis.extent if axis.hidden is not None else extent)
     value = value if value.shape == tuple(split) else tracer.emit("reshape", (value,), shape=tuple(split))
     order = (*range(prefix), *(hidden[number] for number in sorted(hidden)), *visible)
     if order != tuple(range(len(order))):

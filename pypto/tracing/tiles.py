@@ -55,8 +55,9 @@ class Outputs(Mapping[str, "Tile"]):
 class Tile:
     """A traced array: a view (ranges and axis order) of a storage.
 
-    NumPy's rules hold: indexing, ``.T`` and reshape give views; ``t[...] = v`` and ``t op= v`` change the elements in place,
-    seen through every alias; operators make new tiles. Reading happens when a tile is used, in program order.
+    NumPy's rules hold: indexing, ``.T`` and reshape give views; ``t[...] = v`` and ``t op= v`` change the elements
+    in place, seen through every alias; operators make new tiles. Reading happens when a tile is used, in program
+    order.
     """
 
     __slots__ = ("__weakref__", "axes", "key", "outputs", "ranges", "scope", "storage", "tracer")
@@ -289,9 +290,7 @@ class Tile:
         if _KIND_ORDER[result.dtype_.kind] > _KIND_ORDER[self.dtype_.kind]:
             raise self.tracer.error("in-place-dtype", target=self.dtype_, value=result.dtype_)
         if result.extents != self.extents:
-            raise self.tracer.error(
-                "assign-shape", value=show_shape(result.extents), target=show_shape(self.extents)
-            )
+            raise self.tracer.error("assign-shape", value=show_shape(result.extents), target=show_shape(self.extents))
         self.tracer.note("assign", self.key, result.key)
         self.write(self.fit(result.read()))
         return self
@@ -360,7 +359,7 @@ class Tile:
 
         return power(other, self)
 
-    def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]  # no modulus
+    def __ipow__(self, other: Any) -> Any:
         return self._in_place("pow", other)
 
     def __and__(self, other: Any) -> Any:
@@ -541,5 +540,3 @@ class Tile:
         if isinstance(self.storage, Fresh) and self.storage.target is None:
             return f"<output {self.storage.name}, not written yet>"
         return f"<tile {self.storage.dtype}{show_shape(self.extents)}>"
-
-

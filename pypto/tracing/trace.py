@@ -12,7 +12,7 @@ from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
 from pypto.ir.dtypes import DType
 from pypto.ir.index import Extent, Symbol, substitute
-from pypto.ir.nodes import Guard, GridAxis, Kernel, Operation, Parameter, Role, Statement, TileType, walk
+from pypto.ir.nodes import GridAxis, Guard, Kernel, Operation, Parameter, Role, Statement, TileType, walk
 from pypto.tracing.context import Specialise, Tracer, running
 from pypto.tracing.indices import IndexValue
 from pypto.tracing.recorder import Recorder
@@ -37,9 +37,9 @@ def trace(
 ) -> Kernel:
     """Return the kernel that `function` means for arguments seen as `views` with leading `hidden` axes.
 
-    `hints` are example values of symbolic extents: where the body looks at one as a number, the kernel is traced for that value and
-    records a guard. Parameters get the role that the body gives them; those it never touches stay as IN. Raises UserError for every
-    mistake in the body, at its place.
+    `hints` are example values of symbolic extents: where the body looks at one as a number, the kernel is traced
+    for that value and records a guard. Parameters get the role that the body gives them; those it never touches
+    stay as IN. Raises UserError for every mistake in the body, at its place.
     """
     guards: dict[Symbol, int] = {}
     while True:
@@ -190,9 +190,11 @@ def _maker(run: _Run, view: FreshView, views: tuple[View, ...]) -> Callable[[DTy
 def fresh_view(
     name: str, dtype: DType, shape: tuple[Extent, ...], hidden: tuple[Extent, ...], views: tuple[View, ...]
 ) -> ArrayView:
-    """Return the view of an output that takes its shape from the body: batch axes first, cut axes where the others have them.
+    """Return the view of an output that takes its shape from the body: batch axes first, cut axes where the others
+    have them.
 
-    A hidden axis that cuts a visible axis of some argument cuts the axis of the output at the same place from the right.
+    A hidden axis that cuts a visible axis of some argument cuts the axis of the output at the same place from the
+    right.
     """
     places = _cut_places(views)
     axes = [ViewAxis(None, 1, extent) for extent in shape]

@@ -1,7 +1,7 @@
 """IR values with hidden axes: lining up ranks, broadcasting, casting.
 
-A value's shape is hidden axes, then visible ones. The number of hidden axes is the tracer's; a value that does not depend on a hidden
-axis has extent 1 there. A plain number is a value of shape () whatever the hidden axes are.
+A value's shape is hidden axes, then visible ones. The number of hidden axes is the tracer's; a value that does not
+depend on a hidden axis has extent 1 there. A plain number is a value of shape () whatever the hidden axes are.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def rounded(tracer: Tracer, value: Value, dtype: DType) -> Value:
 
 
 def lift(tracer: Tracer, value: Value, rank: int) -> Value:
-    """Return `value` with visible rank `rank`: axes of extent 1 between hidden and visible ones where they are needed."""
+    """Return `value` with visible rank `rank`: axes of extent 1 between hidden and visible ones where they are
+    needed.
+    """
     if not tracer.hidden or value.type.rank == 0:
         return value
     return full(tracer, value, rank)
@@ -114,8 +116,7 @@ def common_shape(tracer: Tracer, shapes: tuple[Shape, ...]) -> Shape:
 def is_whole(ranges: Ranges, shape: Shape) -> bool:
     """Return whether `ranges` select an array of `shape` as it is."""
     return all(
-        offset == 0 and step == 1 and extent == size
-        for (offset, extent, step), size in zip(ranges, shape, strict=True)
+        offset == 0 and step == 1 and extent == size for (offset, extent, step), size in zip(ranges, shape, strict=True)
     )
 
 

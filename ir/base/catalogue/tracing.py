@@ -60,7 +60,7 @@ _CONTROL: dict[str, Entry] = {
     ),
     "tile-bool": Entry(
         "a tile is used as a condition, but it has one truth value per element and none while the kernel is traced",
-        "choose elements with `pypto.where(condition, a, b)`, or run code with `pypto.cond(predicate, then, otherwise)`",
+        "choose elements with `pypto.where(condition, a, b)`, or code with `pypto.cond(predicate, then, otherwise)`",
     ),
     "tile-builtin": Entry(
         "Python's {function}() goes through elements one by one; a tile has none while the kernel is traced",
@@ -90,7 +90,8 @@ _CONTROL: dict[str, Entry] = {
         "use it in slices and arithmetic, in `pypto.loop`, or unroll with `for i in range(n):`",
     ),
     "block-id": Entry(
-        "this kernel has no blocks, so it has no block id", "write `@tile(shape=..., tile_num=N)` above the function that asks"
+        "this kernel has no blocks, so it has no block id",
+        "write `@tile(shape=..., tile_num=N)` above the function that asks",
     ),
 }
 
@@ -162,8 +163,8 @@ _SHAPES: dict[str, Entry] = {
     "shape-kind": Entry(
         "{shape} is not a shape: {item!r} is no extent", "use whole numbers of at least 0; reshape takes one -1"
     ),
-    "unknown-dtype": Entry("there is no dtype {dtype!r}", "{hint}"),
-    "unknown-keyword": Entry("there is no keyword {keyword!r} here", "{hint}"),
+    "no-such-dtype": Entry("there is no dtype {dtype!r}", "{hint}"),
+    "function-keyword": Entry("there is no keyword {keyword!r} here", "{hint}"),
     "integer-power": Entry(
         "an integer tile to the power {exponent} is not an integer",
         "cast to a float first: `pypto.cast(x, 'float32') ** {exponent}`",
@@ -173,7 +174,8 @@ _SHAPES: dict[str, Entry] = {
 _LOOPS: dict[str, Entry] = {
     "cond-function": Entry("pypto.cond takes functions, not {kind}", "write `lambda: ...` or the name of a function"),
     "cond-index-result": Entry(
-        "a side of a cond on a block id or loop index returns a value", "change a tile made before it in place: `t[:] = ...`"
+        "a side of a cond on a block id or loop index returns a value",
+        "change a tile made before it in place: `t[:] = ...`",
     ),
     "cond-predicate": Entry(
         "pypto.cond on {predicate}", "use a comparison of block ids or indices, or a bool tile without axes"
@@ -200,11 +202,12 @@ _LOOPS: dict[str, Entry] = {
     ),
     "loop-difference": Entry(
         "the second turn of the loop does something else than the first: {first} first, then {second}",
-        "the body is traced once for all turns: keep state in tiles, not in Python numbers, lists or iterators; or unroll "
-        "with `for i in range(n):`",
+        "one trace stands for all turns: keep state in tiles, not in Python numbers, lists or iterators, or unroll: "
+        "`for i in range(n):`",
     ),
     "loop-direct": Entry(
-        "pypto.loop has to stand directly in a for statement", "write `for i in pypto.loop(n):` without enumerate, zip or list"
+        "pypto.loop has to stand directly in a for statement",
+        "write `for i in pypto.loop(n):` without enumerate, zip or list",
     ),
     "loop-python-state": Entry(
         "the body of the loop changes {name}, which is not a tile: it would change once, not in every turn",
@@ -214,10 +217,8 @@ _LOOPS: dict[str, Entry] = {
         "the loop binds {name} to a new tile, which cannot be carried without the source of this function",
         "change it in place: `{name}[:] = ...`",
     ),
-    "loop-step": Entry("{step!r} is not a step of pypto.loop", "use a whole number of at least 1"),
-    "loop-value": Entry(
-        "{what} is used after it", "make a tile before the loop and change it in place: `t[:] = ...`"
-    ),
+    "loop-step-value": Entry("{step!r} is not a step of pypto.loop", "use a whole number of at least 1"),
+    "loop-value": Entry("{what} is used after it", "make a tile before the loop and change it in place: `t[:] = ...`"),
 }
 
 _CALLS: dict[str, Entry] = {
