@@ -164,6 +164,7 @@ class Launcher:
         self.written = frozenset(written)
         self.may_share = frozenset(may_share)
         self._code, self._library = code, library
+        self._native, self._arena = native(), arena()
         self._raw_fields = raw_fields and raw_fields_work()
         self._frame = Frame(code, library, mode)
         self._scalars = {slot.name: slot.dtype for slot in code.slots if slot.kind is SlotKind.SCALAR}
@@ -183,10 +184,12 @@ class Launcher:
             self._choose_threads(frame.call, arguments)
             call = frame.call
             size = call.workspace_bytes + call.scratch_bytes * call.threads
-            with arena().borrow(size) as memory:
+            with self._arena.borrow(size) as memory:
                 call.workspace, call.scratch = memory, memory + call.workspace_bytes
-                native().run(frame.address)
-        self._mark_written(arguments)
+                try:
+                    self._native.run(frame.address)
+                finally:
+                    self._mark_written(arguments)
 
     def fast_call(self, arguments: Sequence[Argument]) -> Fast:
         """Return a function over the parameters' values, in the order of `arguments`, for calls that look like this
@@ -234,13 +237,13 @@ class Launcher:
     @contextlib.contextmanager
     def _own_frame(self) -> Iterator[Frame]:
         """Yield the launcher's frame, or another one while a call is using that."""
-        if not native().claim(self._frame.busy):
+        if not self._native.claim(self._frame.busy):
             yield Frame(self._code, self._library, Mode.LONG)
             return
         try:
             yield self._frame
         finally:
-            native().release(self._frame.busy)
+            self._native.release(self._frame.busy)
 
     def _fill_slots(self, frame: Frame, arguments: Sequence[Argument]) -> None:
         for argument in arguments:

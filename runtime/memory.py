@@ -38,9 +38,9 @@ class Arena:
     """The kept block. Its claim word, address and size lie in the native code, whose fast path uses them too."""
 
     def __init__(self) -> None:
-        library = native().library
-        self._owner = library.address("arena_owner")
-        self._data, self._bytes = native().word("arena_data"), native().word("arena_bytes")
+        self._native = native()
+        self._owner = self._native.library.address("arena_owner")
+        self._data, self._bytes = self._native.word("arena_data"), self._native.word("arena_bytes")
         self._block: Block | None = None
 
     @contextlib.contextmanager
@@ -48,14 +48,14 @@ class Arena:
         """Yield the address of `size` bytes (0 for none), aligned to 64 bytes."""
         if size == 0:
             yield 0
-        elif size > LARGEST_KEPT or not native().claim(self._owner):
+        elif size > LARGEST_KEPT or not self._native.claim(self._owner):
             block = Block(size)
             yield block.address
         else:
             try:
                 yield self._grown(size)
             finally:
-                native().release(self._owner)
+                self._native.release(self._owner)
 
     def _grown(self, size: int) -> int:
         """Return the kept block's address, after making it larger when needed; called by the owner only."""

@@ -473,12 +473,18 @@ install:
   %stop.pointer = getelementptr %Call, ptr %call, i64 0, i32 8
   store ptr @main_stop, ptr %stop.pointer
   %present = call ptr @PyOS_getsig(i32 2)
-  store ptr %present, ptr @previous_handler
+  ; in a child forked while its parent's main thread ran a call, ours is still installed and the one before it still known
+  %ours = icmp eq ptr %present, @on_interrupt
+  br i1 %ours, label %yes, label %other
+other:
   %number = ptrtoint ptr %present to i64
   %callable = icmp ugt i64 %number, 1
   br i1 %callable, label %swap, label %leave
 swap:
+  store ptr %present, ptr @previous_handler
   %old = call ptr @PyOS_setsig(i32 2, ptr @on_interrupt)
+  br label %yes
+yes:
   ret i1 true
 leave:
   store i32 0, ptr @hooked

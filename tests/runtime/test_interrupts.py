@@ -144,3 +144,35 @@ assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     assert finish(process)[-1] == "alive"
+
+
+def test_a_child_forked_during_a_call_of_the_main_thread() -> None:
+    """The child inherits the handler in place at that moment; interrupts work in it, the first and the later ones."""
+    prepare = """
+import os
+def child():
+    quick = burn_code(2, 20_000_000_000)
+    for _ in range(3):
+        timer = threading.Timer(0.02, lambda: signal.raise_signal(signal.SIGINT))
+        timer.start()
+        try:
+            launcher(quick, mode=LONG).run(read_all(out=np.zeros(2, np.int64)))
+            return 1
+        except KeyboardInterrupt:
+            timer.join()
+    return 0
+codes = []
+def fork():
+    time.sleep(0.1)
+    pid = os.fork()
+    if pid == 0:
+        os._exit(child())
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    os.kill(os.getpid(), signal.SIGINT)
+thread = threading.Thread(target=fork)
+thread.start()
+"""
+    process = start(1, 1, "general", prepare, "thread.join()\nassert codes == [0], codes")
+    lines = finish(process)
+    assert lines[0].startswith("interrupted")
+    assert lines[-1] == "alive"
