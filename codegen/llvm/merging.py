@@ -51,19 +51,12 @@ class Merger:
         rejected: set[tuple[Symbol, Symbol]] = set()
         for task in all_tasks:
             loops = {axis.symbol: axis for axis in task.axes}
-            for pair in _adjacent(task.target):
+            for pair in (pair for access in (task.target, *task.reads) for pair in _adjacent(access)):
                 if pair in rejected or pair[0] not in loops or pair[1] not in loops:
                     continue
                 if self.fits(loops[pair[0]], loops[pair[1]], all_tasks):
                     return loops[pair[0]], loops[pair[1]]
                 rejected.add(pair)
-            for read in task.reads:
-                for pair in _adjacent(read):
-                    if pair in rejected or pair[0] not in loops or pair[1] not in loops:
-                        continue
-                    if self.fits(loops[pair[0]], loops[pair[1]], all_tasks):
-                        return loops[pair[0]], loops[pair[1]]
-                    rejected.add(pair)
         return None
 
     def fits(self, outer: Axis, inner: Axis, all_tasks: list[Task]) -> bool:
@@ -71,7 +64,22 @@ class Merger:
             return False
         if not (_is_whole(outer) and _is_whole(inner)):
             return False
-        return all(_task_fits(task, outer, inner) for task in all_tasks)
+        if not all(_task_fits(task, outer, inner) for task in all_tasks):
+            return False
+        return self.positions(outer.symbol, all_tasks) is not None
+
+    def positions(self, outer: Symbol, all_tasks: list[Task]) -> dict[str, int] | None:
+        """Return for each array which axis `outer` walks; None when one has several or cannot be seen otherwise."""
+        found: dict[str, int] = {}
+        guarded: set[str] = set()
+        for access in _accesses(all_tasks):
+            name = access.array.name
+            if access.guarded:
+                guarded.add(name)
+            for position, index in enumerate(access.index):
+                if index == affine.symbol(outer) and found.setdefault(name, position) != position:
+                    return None
+        return None if guarded & found.keys() else found
 
     def merge(self, statements: list[Statement], outer: Axis, inner: Axis) -> list[Statement]:
         extent = outer.extent * inner.extent
@@ -80,36 +88,47 @@ class Merger:
         if outer.symbol in self.parallel:
             self.parallel -= {outer.symbol, inner.symbol}
             self.parallel.add(merged)
+        positions = self.positions(outer.symbol, list(tasks(statements)))
+        assert positions is not None
 
         def change(task: Task) -> Task:
-            if all(axis.symbol != outer.symbol for axis in task.axes):
-                return task
             axes = tuple(
                 Axis(merged, extent, ZERO, affine.number(extent), axis.reduced) if axis.symbol == outer.symbol else axis
                 for axis in task.axes
                 if axis.symbol != inner.symbol
             )
-            return change_accesses(task, axes, lambda access: self.view(access, outer.symbol, merged))
+            return change_accesses(task, axes, lambda access: self.view(access, positions, outer.symbol, merged))
 
         return transform(statements, change)
 
-    def view(self, access: Access, outer: Symbol, merged: Symbol) -> Access:
+    def view(self, access: Access, positions: dict[str, int], outer: Symbol, merged: Symbol) -> Access:
         """Return the access through the array with the two axes as one."""
-        position = next((k for k, index in enumerate(access.index) if index == affine.symbol(outer)), None)
+        array = access.array
+        position = positions.get(array.name)
         if position is None:
             return access
-        array = access.array
+        first, second = access.index[position], access.index[position + 1]
+        if first == affine.symbol(outer):
+            index = affine.symbol(merged)
+        else:
+            index = affine.add(affine.scale(first, array.shape[position + 1]), second)
+        around = access.index[:position], access.index[position + 2 :]
+        return replace(access, array=self.joined(array, position), index=(*around[0], index, *around[1]))
+
+    def joined(self, array: Array, position: int) -> Array:
         key = (array.name, position, array.shape)
         if key not in self.views:
-            shape = (
-                *array.shape[:position],
-                array.shape[position] * array.shape[position + 1],
-                *array.shape[position + 2 :],
-            )
+            extent = array.shape[position] * array.shape[position + 1]
+            shape = (*array.shape[:position], extent, *array.shape[position + 2 :])
             strides = (*array.strides[:position], *array.strides[position + 1 :])
             self.views[key] = replace(array, shape=shape, strides=strides)
-        index = (*access.index[:position], affine.symbol(merged), *access.index[position + 2 :])
-        return replace(access, array=self.views[key], index=index)
+        return self.views[key]
+
+
+def _accesses(all_tasks: list[Task]) -> Iterator[Access]:
+    for task in all_tasks:
+        yield from task.reads
+        yield task.target
 
 
 def _adjacent(access: Access) -> Iterator[tuple[Symbol, Symbol]]:

@@ -35,15 +35,23 @@ class Nest:
     """Every task, and whether nothing outside its statement sees what it writes."""
     parents: dict[Symbol, Symbol] = field(default_factory=dict)
     axes: dict[Symbol, Axis] = field(default_factory=dict)
+    owners: dict[Symbol, frozenset[int]] = field(default_factory=dict)
+    """The tasks that have an axis in a class, by number."""
     broken: set[Symbol] = field(default_factory=set)
     accesses: dict[str, list[tuple[Access, bool]]] = field(default_factory=dict)
 
     def copy(self) -> Nest:
         accesses = {name: list(items) for name, items in self.accesses.items()}
         return Nest(
-            self.indexing, list(self.statements), list(self.members), dict(self.parents), dict(self.axes),
-            set(self.broken), accesses,
-        )  # fmt: skip
+            self.indexing,
+            list(self.statements),
+            list(self.members),
+            dict(self.parents),
+            dict(self.axes),
+            dict(self.owners),
+            set(self.broken),
+            accesses,
+        )
 
     # -- classes
 
@@ -53,11 +61,17 @@ class Nest:
         return symbol
 
     def join(self, left: Symbol, right: Symbol) -> None:
+        """Make two classes one, unless a task has axes in both; then neither is parallel."""
         a, b = self.find(left), self.find(right)
         if a == b:
             return
+        if self.owners[a] & self.owners[b]:
+            # Two axes of one task: an element of one of the arrays meets two positions.
+            self.broken |= {a, b}
+            return
         keep, drop = (a, b) if a.name < b.name else (b, a)
         self.parents[drop] = keep
+        self.owners[keep] |= self.owners[drop]
         if drop in self.broken:
             self.broken.add(keep)
 
@@ -67,7 +81,6 @@ class Nest:
         broken = {self.find(symbol) for symbol in self.broken}
         for task, private in self.members:
             kept = [self.find(axis.symbol) for axis in task.axes if not axis.reduced]
-            broken.update(item for item in kept if kept.count(item) > 1)
             broken.update(self.find(axis.symbol) for axis in task.axes if axis.reduced)
             if not private:
                 broken.update(classes - set(kept))
@@ -90,6 +103,7 @@ class Nest:
         for task in tasks([statement]):
             for axis in task.axes:
                 self.axes[axis.symbol] = axis
+                self.owners[axis.symbol] = frozenset((len(self.members),))
             self.relate(task)
             self.members.append((task, compound and task.target.array.name in private))
 
@@ -151,7 +165,7 @@ class Nest:
     def is_free(self, symbol: Symbol, other: Symbol, task: Task) -> bool:
         """True when `symbol` is still alone and `task` has no other axis in the class of `other`."""
         alone = self.find(symbol) == symbol and symbol not in self.parents.values()
-        return alone and all(self.find(axis.symbol) != self.find(other) for axis in task.axes)
+        return alone and not self.owners[self.find(symbol)] & self.owners[self.find(other)]
 
     def depends(self, statement: Statement) -> bool:
         """True when `statement` has to stay behind this nest: they share an array that one of them writes."""
