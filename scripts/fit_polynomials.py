@@ -135,13 +135,9 @@ def main() -> None:
         (area_tangent_tail, weight, mpf(0), end),
     )
     weight = lambda m: -m * mp.erfc(-m) / mp.erf(-m)  # noqa: E731
-    show_polynomial(
-        "ERF_F32",
-        "log(1 - erf(-m)) / m - 1 for -3.93 <= m < 0, weighted for erf",
-        True,
-        7,
-        (error_exponent, weight, mpf("-3.93"), -(mpf(10) ** -10)),
-    )
+    for name, end, single, degree in (("ERF_F32", "3.93", True, 7), ("ERF_F64", "5.93", False, 22)):
+        text = f"log(1 - erf(-m)) / m - 1 for -{end} <= m < 0, weighted for erf"
+        show_polynomial(name, text, single, degree, (error_exponent, weight, -mpf(end), -(mpf(10) ** -15)))
 
 
 if __name__ == "__main__":

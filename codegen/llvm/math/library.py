@@ -1,4 +1,4 @@
-"""Functions that the C library computes, called lane by lane (f64 only: rare, and right to the last bit or nearly)."""
+"""Functions that the C library computes, called lane by lane."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pypto.codegen.llvm.builder import FunctionBuilder, Register
 
 
 def by_library(builder: FunctionBuilder, symbol: str, *operands: Register) -> Register:
-    """Call ``symbol`` (``erf``, ``pow`` ...) on each lane."""
+    """Call ``symbol`` (``pow`` ...) on each lane. The symbol has to be in the process: no other library is linked."""
     first = operands[0]
     if first.lanes == 1:
         return builder.call(symbol, operands, first.element)
