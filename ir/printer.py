@@ -213,16 +213,26 @@ def type_text(type_: TileType) -> str:
     return f"{type_.dtype}[{', '.join(map(index_text, type_.shape))}]" if type_.shape else type_.dtype.name
 
 
+_STRENGTH = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
+
+
 def index_text(index: Index) -> str:
-    """Return an index expression with every operation in parentheses, so that reading it back gives the same tree."""
+    """Return an index expression with the parentheses that reading it back to the same tree takes, and no others."""
     if isinstance(index, Symbol):
         return _sigil("%", index.name)
-    if isinstance(index, IndexOperation):
-        left, right = index_text(index.left), index_text(index.right)
-        if index.operator in ("min", "max"):
-            return f"{index.operator}({left}, {right})"
-        return f"({left} {index.operator} {right})"
-    return int.__repr__(index)
+    if not isinstance(index, IndexOperation):
+        return int.__repr__(index)
+    if index.operator in ("min", "max"):
+        return f"{index.operator}({index_text(index.left)}, {index_text(index.right)})"
+    strength = _STRENGTH[index.operator]
+    return f"{_operand(index.left, strength)} {index.operator} {_operand(index.right, strength + 1)}"
+
+
+def _operand(index: Index, least: int) -> str:
+    """Operators of one strength group to the left, so a right operand needs parentheses at the same strength too."""
+    text = index_text(index)
+    weak = isinstance(index, IndexOperation) and _STRENGTH.get(index.operator, least) < least
+    return f"({text})" if weak else text
 
 
 def _attribute_list(attributes: Iterable[tuple[str, Attribute]]) -> str:

@@ -232,7 +232,7 @@ CASES: list[tuple[str, str, tuple[int, int], str]] = [
         "extent-unproven",
         "pto 1\nkernel k(x: gm f32[%n]) level tile {\n  %a = load x[0 : %n - 1]\n}\n",
         (3, 3),
-        "extent (%n - 1), which may be negative",
+        "extent %n - 1, which may be negative",
     ),
     (
         "index-size",

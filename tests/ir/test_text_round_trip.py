@@ -12,7 +12,7 @@ from ir_generators import make_module, modules
 
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import F32
-from pypto.ir.index import Symbol
+from pypto.ir.index import Index, Symbol, make
 from pypto.ir.nodes import Kernel, Level, Module, Operation, Parameter, Role, TileType, Value, walk
 from pypto.ir.operations.table import TABLE
 from pypto.ir.parser import parse_kernel, parse_module
@@ -185,12 +185,15 @@ kernel k(x: gm f32[4, 8]) -> (y: gm f32[4, 1]) level tile {
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("%n + 1 * 2", "(%n + 2)"),
-        ("%n - 1 - 2", "((%n - 1) - 2)"),
-        ("%n-3", "(%n - 3)"),
-        ("%n%3", "(%n % 3)"),
-        ("%n * 2 // 4 % 3", "(((%n * 2) // 4) % 3)"),
-        ("%n - -3", "(%n - -3)"),
+        ("%n + 1 * 2", "%n + 2"),
+        ("(%n - 1) - 2", "%n - 1 - 2"),
+        ("%n - (1 - %n)", "%n - (1 - %n)"),
+        ("%n-3", "%n - 3"),
+        ("%n%3", "%n % 3"),
+        ("%n * 2 // 4 % 3", "%n * 2 // 4 % 3"),
+        ("%n * (2 // %n)", "%n * (2 // %n)"),
+        ("(%n + 1) * 2 + %n", "(%n + 1) * 2 + %n"),
+        ("%n - -3", "%n - -3"),
         ("min(%n, max(3, %n)) + 0", "min(%n, max(3, %n))"),
         ("7 // 2 * 2", "6"),
     ],
@@ -199,6 +202,25 @@ def test_index_expressions(text: str, shown: str) -> None:
     kernel = parse_kernel(f"pto 1\nkernel k(x: gm f32[{text}, %n]) level tile {{\n}}\n")
     assert f"f32[{shown}, %n]" in print_kernel(kernel)
     assert parse_kernel(print_kernel(kernel)) == kernel
+
+
+def _expression(source: random.Random, depth: int) -> Index:
+    if depth == 0 or source.random() < 0.2:
+        return source.choice((Symbol("n"), Symbol("a b"), source.randint(-9, 9)))
+    operator = source.choice(("+", "-", "*", "//", "%", "min", "max"))
+    right = (
+        source.randint(2, 9) if operator in ("//", "%") and source.random() < 0.5 else _expression(source, depth - 1)
+    )
+    if isinstance(right, int) and operator in ("//", "%"):
+        right = abs(right) + 1
+    return make(operator, _expression(source, depth - 1), right)
+
+
+def test_random_index_expressions() -> None:
+    for seed in range(300):
+        index = _expression(random.Random(seed), 5)
+        kernel = _with_attribute((index,))
+        assert parse_kernel(print_kernel(kernel)) == kernel, index
 
 
 def test_locations_point_into_the_text() -> None:
