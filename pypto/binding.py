@@ -20,7 +20,7 @@ def bind(
 ) -> dict[str, Any]:
     """Return the value of each parameter, in order, defaults filled in.
 
-    Raises UserError ``missing-argument``, ``extra-argument``, ``unknown-keyword`` or ``repeated-argument``.
+    Raises UserError ``missing-argument``, ``extra-argument``, ``no-such-argument`` or ``repeated-argument``.
     """
     parameters = signature.parameters
     positional = [name for name, item in parameters.items() if item.kind in _POSITIONAL]
@@ -32,7 +32,7 @@ def bind(
         item = parameters.get(name)
         if item is None or item.kind is inspect.Parameter.POSITIONAL_ONLY:
             hint = nearest(name, [other for other in parameters if other not in given])
-            raise UserError("unknown-keyword", None, kernel=kernel, argument=name, hint=hint)
+            raise UserError("no-such-argument", None, kernel=kernel, argument=name, hint=hint)
         if name in given:
             raise UserError("repeated-argument", None, kernel=kernel, argument=name, call=call)
         given[name] = value

@@ -66,7 +66,7 @@ def run(
     as_json: Json = False,
 ) -> int:
     """Run the kernels of a file on made inputs and verify them against the reference."""
-    reports = [_run_one(name, item, shape, dtype, target) for name, item in _find_kernels(kernel)]
+    reports = [_run_one(name, item, shape, dtype, target) for name, item in find_kernels(kernel)]
     if as_json:
         print(json.dumps(reports, indent=2))
     else:
@@ -113,21 +113,21 @@ def ir(
     dtype: DTypes = None,
 ) -> None:
     """Print the PTO IR of a kernel after any stage."""
-    for _, item in _find_kernels(kernel):
+    for _, item in find_kernels(kernel):
         print(_compile(item, shape, dtype, "ascendc" if emit is None else "reference").to_text(emit))
 
 
 @application.command()
 def source(kernel: Kernel, target: Target = "ascendc", shape: Shapes = None, dtype: DTypes = None) -> None:
     """Print the generated source: AscendC, or LLVM IR with --target cpu."""
-    for _, item in _find_kernels(kernel):
+    for _, item in find_kernels(kernel):
         print(_compile(item, shape, dtype, target).source())
 
 
 @application.command()
 def explain(kernel: Kernel, target: Target = None, shape: Shapes = None, dtype: DTypes = None) -> None:
     """Say what the compiler decides about a kernel, and why."""
-    for _, item in _find_kernels(kernel):
+    for _, item in find_kernels(kernel):
         compiled = _compile(item, shape, dtype, target)
         compiled.module_at("tile")
         print(compiled.explain())
@@ -170,7 +170,7 @@ def _read_dtypes(given: list[str] | None) -> Any:
     return {name: dtype for name, _, dtype in pairs} or None
 
 
-def _find_kernels(text: str) -> list[tuple[str, Any]]:
+def find_kernels(text: str) -> list[tuple[str, Any]]:
     """Return name and tile function of each kernel that ``FILE.py[:name]`` or ``FILE.pto`` means."""
     path, name = _split(text)
     if not path.exists():
@@ -203,3 +203,7 @@ def _tile_functions(path: Path) -> dict[str, Any]:
     if not found:
         raise UserError("no-kernel", None, file=str(path))
     return found
+
+
+if __name__ == "__main__":
+    main()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import networkx
 
     from pypto.signature import Call
+    from pypto.tracing.views import View
 
 Fast = Callable[..., Any]
 
@@ -116,13 +117,15 @@ class CompiledKernel:
                 return self._execute_made_inputs(verify)
             return self._execute(arguments, keywords, verify)
 
-    def _execute(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any], verify: bool) -> Result:
+    def _execute(
+        self, arguments: tuple[Any, ...], keywords: Mapping[str, Any], verify: bool, notes: tuple[str, ...] = ()
+    ) -> Result:
         from pypto.launching import launch, launch_verified
         from pypto.signature import read_call
 
         values = bind(self.name, self._subject.signature, arguments, keywords)
         call = read_call(self._subject, values)
-        built = self._specialisation(call)
+        built = self._specialisation(call, notes)
         run = launch_verified if verify else launch
         start = time.perf_counter()
         problem = run(self._subject, self.target, built, call)
@@ -135,10 +138,10 @@ class CompiledKernel:
     def _execute_made_inputs(self, verify: bool) -> Result:
         from pypto.made_inputs import make_inputs
 
-        views = self._last_views()
-        return self._execute((), make_inputs(views, self._outputs), verify)
+        views, notes = self._last_views()
+        return self._execute((), make_inputs(views, self._outputs), verify, notes)
 
-    def _specialisation(self, call: Call) -> Built:
+    def _specialisation(self, call: Call, notes: tuple[str, ...]) -> Built:
         """Return the specialisation for a call: kept, or compiled now. The least recently used ones are dropped."""
         from pypto.signature import check_partly_shared
 
@@ -146,7 +149,7 @@ class CompiledKernel:
             key = (call.key, self._captured.snapshot(), current().vector_bits)
             built = self._built.get(key)
             if built is None:
-                built = self._build(call)
+                built = self._build(call, notes)
                 check_partly_shared(call, built.module)
                 self._built[key] = built
                 while len(self._built) > max(1, current().specializations):
@@ -155,7 +158,7 @@ class CompiledKernel:
             self._last = built
             return built
 
-    def _build(self, call: Call) -> Built:
+    def _build(self, call: Call, notes: tuple[str, ...]) -> Built:
         from pypto.runtime.arguments import ArrayArgument
 
         layouts = {
@@ -163,7 +166,7 @@ class CompiledKernel:
             for name, item in call.arguments.items()
             if isinstance(item, ArrayArgument) and name not in call.same
         }
-        built = build(self._subject, call.views, layouts, self._options, self.target)
+        built = build(self._subject, call.views, layouts, self._options, self.target, notes)
         self._write_file(built)
         return built
 
@@ -195,10 +198,10 @@ class CompiledKernel:
     def _is_concrete(self) -> bool:
         return all(isinstance(extent, int) for shape in self._known.shapes.values() for extent in shape)
 
-    def _last_views(self) -> Any:
+    def _last_views(self) -> tuple[Mapping[str, View], tuple[str, ...]]:
         if self._last is not None:
-            return self._last.views
-        return known_views(self._subject, self._known)[0]
+            return self._last.views, ()
+        return known_views(self._subject, self._known)
 
     def _from_known(self) -> Built:
         """Return the last specialisation, else one for the shapes known before the first call."""
@@ -260,7 +263,7 @@ class CompiledKernel:
         if stage != "tile":
             with self._lock:
                 if not built.lowered:
-                    built.lowered.append(lower(built.stages, built.module))
+                    built.lowered.append(lower(built.stages, built.module, self._options))
         modules = built.stages.modules
         if stage in modules:
             return modules[stage]

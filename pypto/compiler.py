@@ -20,6 +20,7 @@ from pypto.config import Options, read_config
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import current
 from pypto.ir.nodes import Level, Module, Role
+from pypto.schedule import check_slots
 from pypto.stages import Stages
 from pypto.subject import Subject, read_subject
 
@@ -114,7 +115,7 @@ def build(
     if target == "cpu":
         return _build_cpu(built, layouts)
     if target == "ascendc":
-        return _build_ascendc(built)
+        return _build_ascendc(built, options)
     return built
 
 
@@ -131,19 +132,21 @@ def _build_cpu(built: Built, layouts: Mapping[str, Layout]) -> Built:
     return replace(built, source=code.text, code=code, launcher=launcher, notes=(*built.notes, *code.notes))
 
 
-def _build_ascendc(built: Built) -> Built:
+def _build_ascendc(built: Built, options: Options) -> Built:
     from pypto.codegen.ascendc.emitter import emit
 
-    planned = lower(built.stages, built.module)
+    planned = lower(built.stages, built.module, options)
     source = built.stages.generate("source", emit, planned)
     return replace(built, source=source, lowered=[planned])
 
 
-def lower(stages: Stages, module: Module) -> Module:
+def lower(stages: Stages, module: Module, options: Options) -> Module:
     """Return `module` at level planned; a module read midway takes the passes that are left."""
     from pypto.ir.passes.pipeline import NPU_PASSES
 
-    return stages.run_passes(module, NPU_PASSES)
+    planned = stages.run_passes(module, NPU_PASSES)
+    check_slots(planned, options)
+    return planned
 
 
 def stage_names(target: str) -> tuple[str, ...]:

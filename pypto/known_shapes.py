@@ -106,7 +106,8 @@ def _view(
 ) -> View:
     if not isinstance(subject, TracedSubject):
         own = next(item for item in subject.module.parameters if item.name == name)
-        return ScalarView(name, own.type.dtype) if own.scalar else array_view(name, own.type)
+        type_ = TileType(own.type.dtype, known.shapes.get(name, own.type.shape))
+        return ScalarView(name, type_.dtype) if own.scalar else array_view(name, type_)
     if name not in known.shapes and (parameter.default is not parameter.empty or constant_type(parameter)):
         return _constant_view(subject, name, parameter)
     dtype = known.dtypes.get(name, F32)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pypto.config import BufferConfig, Options
 from pypto.ir.base.errors import UserError
-from pypto.ir.nodes import Attribute
+from pypto.ir.nodes import Attribute, Load, Module, Store, walk
 from pypto.meaning import Meaning
 from pypto.tile_function import Shape, TileFunction
 
@@ -29,6 +29,25 @@ def check_schedule(stage: TileFunction, meaning: Meaning, options: Options) -> N
         if value is not None and value != own:
             raise UserError(
                 "schedule-meaning", stage.location, option=option, value=value, kernel=stage.name, declared=own
+            )
+
+
+def check_slots(module: Module, options: Options) -> None:
+    """Raise UserError ``slot-too-small`` when a buffer of a planned module needs more than ``buffer_size_per_tile``.
+
+    Only buffers that data crosses between global memory and the chip count.
+    """
+    given = options.buffer.buffer_size_per_tile if options.buffer else None
+    if given is None:
+        return
+    for kernel in module.kernels:
+        crossing = {statement.result.buffer for statement in walk(kernel.body) if isinstance(statement, Load)}
+        crossing |= {statement.value.buffer for statement in walk(kernel.body) if isinstance(statement, Store)}
+        sizes = [(buffer.slot_bytes, buffer.name) for buffer in kernel.buffers if buffer.name in crossing]
+        needed, name = max(sizes, default=(0, ""))
+        if needed > given:
+            raise UserError(
+                "slot-too-small", kernel.location, given=given, kernel=kernel.name, needed=needed, buffer=name
             )
 
 

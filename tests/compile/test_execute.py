@@ -180,21 +180,17 @@ def test_specialisations_are_bounded():
 SCALE = 2.0
 
 
-def test_a_changed_global_compiles_again(target):
-    global SCALE
-
+def test_a_changed_global_compiles_again(target, monkeypatch):
     @tile
     def by_global(x, out):
         out[:] = x * SCALE
 
     kernel, x, out = pypto.compile(by_global, target=target), np.ones(3, F32), np.zeros(3, F32)
-    try:
-        for SCALE in (2.0, 3.0, 2.0):
-            for _ in range(2):
-                kernel.execute(x, out)
-                np.testing.assert_array_equal(out, np.full(3, SCALE))
-    finally:
-        SCALE = 2.0
+    for scale in (2.0, 3.0, 2.0):
+        monkeypatch.setitem(globals(), "SCALE", scale)
+        for _ in range(2):
+            kernel.execute(x, out)
+            np.testing.assert_array_equal(out, np.full(3, scale))
 
 
 def test_a_changed_closure_list_or_helper_compiles_again(target):

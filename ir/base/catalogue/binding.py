@@ -18,5 +18,5 @@ ENTRIES: dict[str, Entry] = {
         "argument {argument!r} of {kernel} is of type {kind}, but it is annotated {annotation}",
         "pass a Python {annotation}, or remove the annotation to pass it as a traced value",
     ),
-    "unknown-keyword": Entry("{kernel}() has no parameter called {argument!r}", "{hint}"),
+    "no-such-argument": Entry("{kernel}() has no parameter called {argument!r}", "{hint}"),
 }
