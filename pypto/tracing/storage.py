@@ -117,6 +117,7 @@ class Cell(Storage):
         """Return the value, undefined elements included."""
         if self.value is None:
             shape = (1,) * len(tracer.hidden) + self._shape
+            tracer.changed(self, self.state())
             self.value = tracer.emit("undefined", (), dtype=compute_type(self._dtype), shape=shape)
         return self.value
 
