@@ -100,6 +100,32 @@ def test_fork_while_another_thread_launches() -> None:
         thread.join(30)
 
 
+def test_fork_while_another_thread_compiles() -> None:
+    """LLVM's locks are free in the child, which compiles too."""
+    stop = threading.Event()
+
+    def work() -> None:
+        number = 0
+        with settings(cache="off"):
+            while not stop.is_set():
+                number += 1
+                launcher(add_code(4, 4, name=f"add_{number}"))
+
+    def child() -> bool:
+        with settings(cache="off"):
+            return right_result(23)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(8):
+            time.sleep(0.003)
+            assert in_child(child)
+    finally:
+        stop.set()
+        thread.join(30)
+
+
 def test_children_of_children() -> None:
     assert right_result()
     assert in_child(lambda: right_result(11) and in_child(lambda: right_result(12)) and right_result(13))
