@@ -73,7 +73,7 @@ def _reduce(lanes: Lanes, x: Register) -> _Reduced:
 
 
 def _power_of_two(lanes: Lanes, exponent: Register) -> Register:
-    """2^exponent for an integer within the range of normal numbers (anything for other bits)."""
+    """2^exponent for an integer in the low bits, within the range of normal numbers; higher bits are dropped."""
     shifted = lanes.on_bits("shl", exponent, lanes.format.mantissa_bits)
     return lanes.from_bits(lanes.on_bits("add", shifted, lanes.format.one_bits))
 
@@ -83,9 +83,8 @@ def _scale(lanes: Lanes, value: Register, reduced: _Reduced) -> Register:
     variant = _SCALEF.get((lanes.element, lanes.lanes))
     if lanes.builder.has_scalef and variant is not None:
         return _scale_by_instruction(lanes, value, reduced.n, variant)
-    exponent = lanes.on_bits("sub", lanes.to_bits(reduced.shifted), lanes.format.magic_bits)
-    half = lanes.on_bits("ashr", exponent, 1)
-    rest = lanes.on_bits("sub", exponent, half)
+    half = lanes.to_bits(lanes.multiply_add(reduced.n, lanes.number(0.5), lanes.number(lanes.format.magic)))
+    rest = lanes.on_bits("sub", lanes.to_bits(reduced.shifted), half)
     return lanes.multiply(lanes.multiply(value, _power_of_two(lanes, half)), _power_of_two(lanes, rest))
 
 
@@ -135,7 +134,7 @@ def less_one(lanes: Lanes, x: Register) -> Register:
     reduced = _reduce(lanes, x)
     tail = lanes.polynomial(reduced.r, _CONSTANTS[lanes.element].tail_less_one)
     grown = lanes.multiply_add(lanes.multiply(reduced.r, reduced.r), tail, reduced.r)
-    scale = _power_of_two(lanes, lanes.to_bits(reduced.shifted))  # the shift drops all bits but those of n
+    scale = _power_of_two(lanes, lanes.to_bits(reduced.shifted))
     return lanes.multiply_add(scale, grown, lanes.subtract(scale, lanes.number(1.0)))
 
 
