@@ -85,23 +85,20 @@ def _known(shape: tuple[Extent, ...]) -> list[int]:
 
 
 def _innermost(kernel: Kernel, analysis: AxisAnalysis) -> frozenset[Axis]:
-    """Return the classes that are the last axis longer than 1 of some array or value."""
-    found: set[Axis] = set()
-    shapes = {item.name: item.type.shape for item in kernel.parameters}
-    for statement in walk(kernel.body):
-        for value in _values(statement):
-            shapes[f"%{value.name}"] = value.shape
-    for owner, shape in shapes.items():
-        longer = [position for position, extent in enumerate(shape) if extent != 1]
-        if longer:
-            found.add(analysis.classes_of(owner)[longer[-1]])
-    return frozenset(found)
+    """Return the classes that run along memory: last in an array of several axes longer than 1, or never before another.
 
-
-def _values(statement: object) -> tuple[Value, ...]:
-    if isinstance(statement, Load):
-        return (statement.result,)
-    return statement.results if isinstance(statement, Operation) else ()
+    A column of numbers, one for each row, does not count: its axis is cut like the rows.
+    """
+    last: set[Axis] = set()
+    before: set[Axis] = set()
+    for parameter in kernel.parameters:
+        classes = analysis.classes_of(parameter.name)
+        longer = [item for item, extent in zip(classes, parameter.type.shape, strict=True) if extent != 1]
+        before.update(longer[:-1])
+        if len(longer) > 1:
+            last.add(longer[-1])
+    stored = [analysis.classes_of(f"%{item.value.name}") for item in walk(kernel.body) if isinstance(item, Store)]
+    return frozenset(axis for classes in stored for axis in classes if axis in last or axis not in before)
 
 
 def _fits(kernel: Kernel, analysis: AxisAnalysis, cuts: list[Cut], tiles: Tiles) -> bool:

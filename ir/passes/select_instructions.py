@@ -169,7 +169,7 @@ class Selector(Rewriter):
         dtype = operands[-1].dtype
         if dtype == F32:
             return name in NUMBER_LAST or name in SWAPPED or name == "where"
-        return dtype == I32 and (name in NUMBER_LAST or name in ("floor_div", "where"))
+        return dtype == I32 and (name in NUMBER_LAST or name == "floor_div")
 
     # broadcasts and reductions
 
@@ -196,12 +196,15 @@ class Selector(Rewriter):
         return self.call("where", value, self.filled(one, value.shape), zero)
 
     def along_rows(self, value: Value, shape: tuple[Extent, ...]) -> Value:
-        """Workspace: one 32-byte block for each row's number."""
-        rows = value.shape[: stored_rank(value.shape)] or (1,)
+        """Workspace: one 32-byte block for the number of each row that one step handles."""
         lanes = 32 // value.dtype.bytes
-        padded = (*rows[:-1], -(-largest(rows[-1], self.ranges, self.kernel) // lanes) * lanes)
-        workspace = self.call("undefined", dtype=value.dtype, shape=(*padded, lanes))
+        rows = -(-largest(self.last_extent(value.shape), self.ranges, self.kernel) // lanes) * lanes
+        workspace = self.call("undefined", dtype=value.dtype, shape=(rows, lanes))
         return self.call("row_broadcast", value, workspace, shape=shape)
+
+    def last_extent(self, shape: tuple[Extent, ...]) -> Extent:
+        rank = stored_rank(shape)
+        return shape[rank - 1] if rank else 1
 
     def reduction(self, operation: Operation) -> Value:
         operand = operation.operands[0]
@@ -209,16 +212,18 @@ class Selector(Rewriter):
         assert isinstance(axis, int)
         if operand.dtype != F32 or not is_row_reduction(operand.type, axis):
             return self.keep(operation)
-        workspace = self.call("undefined", dtype=F32, shape=self.reduction_workspace(operand, axis))
+        shape = self.reduction_workspace(operation)
+        workspace = self.call("undefined", dtype=F32, shape=shape)
         return self.call(f"row_{operation.name}", operand, workspace, axes=(axis,))
 
-    def reduction_workspace(self, operand: Value, axis: int) -> tuple[Extent, ...]:
-        """One repeat for each row, or for long rows one number per repeat of a row, twice over."""
-        length = largest(operand.shape[axis], self.ranges, self.kernel)
+    def reduction_workspace(self, operation: Operation) -> tuple[Extent, ...]:
+        """One repeat for each row of one step, or for long rows one number per repeat of a row, twice over."""
+        shape = operation.operands[0].shape
+        length = largest(self.last_extent(shape), self.ranges, self.kernel)
         if length <= REPEAT_LANES:
             return (1,)
         if length <= LONGEST_STRIDED_ROW:
-            return (*operand.shape[:axis], REPEAT_LANES)
+            return (self.last_extent(operation.results[0].shape), REPEAT_LANES)
         partial = -(-length // REPEAT_LANES)
         return (-(-partial // REPEAT_LANES) * REPEAT_LANES + REPEAT_LANES,)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pypto.ir.dtypes import DType
-from pypto.ir.nodes import For, If, Kernel, Level, Load, Operation, Statement, Store, Value, operands, results, walk
+from pypto.ir.nodes import For, If, Kernel, Level, Operation, Statement, Store, operands, results, walk
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.manager import Pass

@@ -1,0 +1,180 @@
+"""AscendC source from planned IR: a one-to-one translation of statements, in static-tensor style.
+
+Every decision (tiles, buffers, flags, addresses) is in the IR already; rules are looked up by operation name.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from pypto.codegen.ascendc import helpers, memory
+from pypto.codegen.ascendc.emission import Emission
+from pypto.codegen.ascendc.expressions import CPP_TYPES, register_type
+from pypto.codegen.ascendc.names import comment, identifier, place
+from pypto.codegen.ascendc.rules import RULES
+from pypto.ir.base.errors import CompilerBug
+from pypto.ir.base.locations import UNKNOWN, Location
+from pypto.ir.index import product
+from pypto.ir.nodes import Buffer, For, If, Kernel, Level, Load, Module, Operation, Parameter, Statement, Store
+from pypto.ir.passes.plan_addresses import footprint, whole_repeats
+
+if TYPE_CHECKING:
+    import jinja2
+
+
+def emit(module: Module) -> str:
+    """Return the source of all kernels of `module` (level *planned*) and of a function that launches them."""
+    if module.level is not Level.PLANNED:
+        raise CompilerBug("ascendc", f"module {module.name} is at level {module.level.value}, not planned")
+    outer = {item.name: identifier("arg", k, item.name) for k, item in enumerate(_arguments(module))}
+    bodies = [_kernel(kernel, number, outer) for number, kernel in enumerate(module.kernels)]
+    used = {name for _, emission in bodies for name in emission.helpers}
+    return _template().render(
+        module=comment(module.name),
+        file=identifier("pypto", 0, module.name),
+        launcher=identifier("pypto", 0, f"launch_{module.name}"),
+        arguments=[_host_argument(item, outer[item.name]) for item in _arguments(module)],
+        helpers=helpers.texts(used),
+        kernels=[frame for frame, _ in bodies],
+    )
+
+
+@functools.cache
+def _template() -> jinja2.Template:
+    import jinja2
+
+    text = resources.files("pypto.codegen.ascendc").joinpath("templates", "source.asc.jinja2").read_text("utf-8")
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the template needs to know of one kernel."""
+
+    name: str
+    comment: str
+    place: str
+    blocks: int
+    bytes: int
+    parameters: list[str]
+    arguments: list[str]
+    arrays: list[dict[str, object]]
+    buffers: list[dict[str, object]]
+    lines: list[str]
+
+
+def _arguments(module: Module) -> tuple[Parameter, ...]:
+    return module.parameters + module.intermediates
+
+
+def _host_argument(parameter: Parameter, name: str) -> str:
+    return f"{register_type(parameter.type.dtype)} {name}" if parameter.scalar else f"void* {name}"
+
+
+def _kernel(kernel: Kernel, number: int, outer: dict[str, str]) -> tuple[Frame, Emission]:
+    emission = Emission.of(kernel)
+    _grid(emission)
+    _body(emission, kernel.body)
+    arrays = [item for item in kernel.parameters if not item.scalar]
+    frame = Frame(
+        name=identifier("pypto_kernel", number, kernel.name),
+        comment=comment(kernel.name),
+        place=place(kernel.location),
+        blocks=_blocks(kernel),
+        bytes=footprint(kernel.buffers),
+        parameters=[_parameter(item, emission.names[item.name]) for item in kernel.parameters],
+        arguments=[_argument(item, outer[item.name]) for item in kernel.parameters],
+        arrays=[_array(item, emission.names[item.name]) for item in arrays],
+        buffers=[_buffer(item, emission.names[f"@{item.name}"]) for item in kernel.buffers],
+        lines=emission.lines,
+    )
+    return frame, emission
+
+
+def _blocks(kernel: Kernel) -> int:
+    blocks = product(tuple(axis.extent for axis in kernel.grid))
+    assert isinstance(blocks, int), "memory was planned for fixed shapes"
+    return max(1, blocks)
+
+
+def _parameter(parameter: Parameter, name: str) -> str:
+    return f"{register_type(parameter.type.dtype)} {name}" if parameter.scalar else f"GM_ADDR {name}"
+
+
+def _argument(parameter: Parameter, name: str) -> str:
+    return name if parameter.scalar else f"static_cast<GM_ADDR>({name})"
+
+
+def _array(parameter: Parameter, name: str) -> dict[str, object]:
+    return {"type": CPP_TYPES[parameter.type.dtype], "name": name, "elements": product(parameter.type.shape)}
+
+
+def _buffer(buffer: Buffer, name: str) -> dict[str, object]:
+    type_ = CPP_TYPES[buffer.dtype]
+    elements = whole_repeats(buffer) // buffer.dtype.bytes
+    return {"type": type_, "name": name, "address": buffer.address, "elements": elements}
+
+
+def _grid(emission: Emission) -> None:
+    """The block's number, as one symbol for each axis of the grid (the last runs fastest)."""
+    following = 1
+    for axis in reversed(emission.kernel.grid):
+        assert isinstance(axis.extent, int), "memory was planned for fixed shapes"
+        name = emission.name_symbol(axis.symbol)
+        number = "AscendC::GetBlockIdx()" if following == 1 else f"AscendC::GetBlockIdx() / {following}"
+        if len(emission.kernel.grid) > 1:
+            number = f"{number} % {axis.extent}"
+        emission.line(f"const int64_t {name} = {number};")
+        following *= axis.extent
+
+
+def _body(emission: Emission, body: tuple[Statement, ...]) -> None:
+    last: Location = UNKNOWN
+    for statement in body:
+        if statement.location not in (UNKNOWN, last):
+            emission.line(f"// {place(statement.location)}")
+            last = statement.location
+        _statement(emission, statement)
+
+
+def _statement(emission: Emission, statement: Statement) -> None:
+    if isinstance(statement, Load):
+        memory.load(emission, statement)
+    elif isinstance(statement, Store):
+        memory.store(emission, statement)
+    elif isinstance(statement, For):
+        _loop(emission, statement)
+    elif isinstance(statement, If):
+        _choice(emission, statement)
+    else:
+        _operation(emission, statement)
+
+
+def _operation(emission: Emission, operation: Operation) -> None:
+    rule = RULES.get(operation.name)
+    if rule is None:
+        raise CompilerBug("ascendc", f"operation {operation.name} has no emission rule")
+    rule(emission, operation)
+
+
+def _loop(emission: Emission, loop: For) -> None:
+    name = emission.name_symbol(loop.index)
+    start, stop = emission.index(loop.start), emission.index(loop.stop)
+    with emission.block(f"for (int64_t {name} = {start}; {name} < {stop}; {name} += {loop.step})"):
+        _body(emission, loop.body)
+
+
+def _choice(emission: Emission, choice: If) -> None:
+    condition = choice.condition
+    left, right = emission.index(condition.left), emission.index(condition.right)
+    with emission.block(f"if ({left} {condition.comparison} {right})"):
+        _body(emission, choice.then_body)
+    if choice.else_body:
+        with emission.block("else"):
+            _body(emission, choice.else_body)

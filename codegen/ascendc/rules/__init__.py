@@ -1,0 +1,27 @@
+"""Emission rules of AscendC: one for each operation that passes leave, under its name.
+
+`DECOMPOSED` names the operations of the table that never reach the emitter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pypto.codegen.ascendc.emission import Emission
+from pypto.codegen.ascendc.rules import constants, elementwise, moves, reductions, synchronisation
+from pypto.ir.nodes import Operation
+
+Rule = Callable[[Emission, Operation], None]
+
+RULES: dict[str, Rule] = {
+    **constants.RULES,
+    **elementwise.RULES,
+    **moves.RULES,
+    **reductions.RULES,
+    **synchronisation.RULES,
+}
+
+DECOMPOSED = frozenset(
+    ("concat", "erf", "mean", "pad", "pow", "reciprocal", "remainder", "rsqrt", "sigmoid", "tanh", "xor")
+)
+"""Made of other operations by `pypto.ir.passes.decompose` and `select_instructions`."""

@@ -1,0 +1,29 @@
+"""Flags and barriers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pypto.codegen.ascendc.emission import Emission
+from pypto.codegen.ascendc.expressions import hard_event
+from pypto.ir.nodes import Operation, Pipe
+
+
+def flag(function: str) -> Callable[[Emission, Operation], None]:
+    def rule(emission: Emission, operation: Operation) -> None:
+        event = hard_event(str(operation.attribute("source")), str(operation.attribute("destination")))
+        emission.line(f"AscendC::{function}<{event}>(EVENT_ID{operation.attribute('id')});")
+
+    return rule
+
+
+def pipe_barrier(emission: Emission, operation: Operation) -> None:
+    pipe = Pipe(str(operation.attribute("pipe")))
+    emission.line(f"AscendC::PipeBarrier<PIPE_{pipe.value}>();")
+
+
+RULES: dict[str, Callable[[Emission, Operation], None]] = {
+    "set_flag": flag("SetFlag"),
+    "wait_flag": flag("WaitFlag"),
+    "pipe_barrier": pipe_barrier,
+}

@@ -1,0 +1,1 @@
+"""Hardware descriptions: one file of numbers per chip, each with its source."""

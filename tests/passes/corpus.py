@@ -1,0 +1,309 @@
+"""The kernels that every pass must keep the meaning of and the emitter must write right source for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.passes.kernels import KernelBuilder, region
+
+from pypto.ir.dtypes import BF16, BOOL, F16, F32, I8, I16, I32, I64, U8, DType
+from pypto.ir.index import Symbol, add, make, multiply
+from pypto.ir.nodes import GridAxis, Module, Role, Value
+
+
+def chain(shape: tuple[int, ...]) -> Module:
+    k = KernelBuilder("chain")
+    x, y = k.input("x", shape), k.input("y", shape)
+    t = k.op("add", k.op("mul", x, k.number(2.0)), y)
+    k.output("out", k.op("exp", k.op("sub", k.number(1.0), t)))
+    return k.module()
+
+
+def softmax(shape: tuple[int, ...]) -> Module:
+    k = KernelBuilder("softmax")
+    x, last = k.input("x", shape), len(shape) - 1
+    shifted = k.op("exp", k.op("sub", x, k.op("max", x, axes=(last,))))
+    k.output("out", k.op("div", shifted, k.op("sum", shifted, axes=(last,))))
+    return k.module()
+
+
+def layer_norm(shape: tuple[int, int]) -> Module:
+    k = KernelBuilder("layer_norm")
+    x, gamma, beta = k.input("x", shape), k.input("gamma", shape[1:]), k.input("beta", shape[1:])
+    centred = k.op("sub", x, k.op("mean", x, axes=(1,)))
+    variance = k.op("mean", k.op("mul", centred, centred), axes=(1,))
+    scale = k.op("rsqrt", k.op("add", variance, k.number(1e-5)))
+    normal = k.op("mul", centred, scale)
+    k.output("out", k.op("add", k.op("mul", normal, gamma), beta))
+    return k.module()
+
+
+def reduction(name: str, shape: tuple[int, ...], axes: tuple[int, ...], dtype: DType = F32) -> Module:
+    k = KernelBuilder(f"{name}_reduction")
+    k.output("out", k.op(name, k.input("x", shape, dtype), axes=axes))
+    return k.module()
+
+
+def half(shape: tuple[int, ...], dtype: DType) -> Module:
+    k = KernelBuilder("half")
+    x = k.op("cast", k.input("x", shape, dtype), dtype=F32)
+    y = k.op("cast", k.input("y", shape, dtype), dtype=F32)
+    t = k.op("tanh", k.op("mul", x, y))
+    k.output("out", k.op("cast", t, dtype=dtype))
+    return k.module()
+
+
+def functions(shape: tuple[int, ...]) -> Module:
+    k = KernelBuilder("functions")
+    x = k.input("x", shape)
+    a = k.op("abs", x)
+    for name in ("erf", "sigmoid", "tanh", "neg"):
+        k.output(f"out_{name}", k.op(name, x))
+    for name in ("log", "sqrt", "rsqrt", "reciprocal"):
+        k.output(f"out_{name}", k.op(name, a))
+    k.output("out_cube", k.op("pow", x, k.number(3.0)))
+    k.output("out_floor", k.op("floor_div", x, k.number(0.5)))
+    k.output("out_rest", k.op("remainder", x, k.number(0.5)))
+    return k.module()
+
+
+def choices(shape: tuple[int, ...]) -> Module:
+    k = KernelBuilder("choices")
+    x, y = k.input("x", shape), k.input("y", shape)
+    both = k.op("and", k.op("lt", x, y), k.op("not", k.op("ge", k.number(-1.0), x)))
+    t = k.op("where", both, x, k.op("where", k.op("eq", x, y), k.number(3.0), y))
+    k.output("out", k.op("maximum", k.op("minimum", t, k.number(1.0)), k.number(-1.0)))
+    k.output("flags", k.op("or", both, k.op("ne", x, x)))
+    return k.module()
+
+
+def masks(shape: tuple[int, int]) -> Module:
+    k = KernelBuilder("masks")
+    m, x = k.input("m", shape, BOOL), k.input("x", shape)
+    row = k.op("max", m, axes=(1,))
+    k.output("any", row)
+    kept = k.op("where", k.op("xor", m, row), x, k.number(0.0))
+    k.output("out", k.op("add", kept, k.op("cast", m, dtype=F32)))
+    k.output("same", k.op("where", m, k.op("eq", m, row), k.number(True, BOOL)))
+    return k.module()
+
+
+def integers(shape: tuple[int, ...], dtype: DType) -> Module:
+    k = KernelBuilder("integers")
+    x, y = k.input("x", shape, dtype), k.input("y", shape, dtype)
+    t = k.op("mul", k.op("add", x, y), k.op("sub", x, k.number(3, dtype)))
+    k.output("out", k.op("maximum", t, k.op("neg", y)))
+    k.output("bits", k.op("xor", k.op("not", x), k.op("abs", y)))
+    k.output("shifted", k.op("floor_div", x, k.number(8, dtype)))
+    k.output("rest", k.op("remainder", x, k.number(8, dtype)))
+    k.output("order", k.op("and", k.op("lt", x, y), k.op("ne", x, k.number(5, dtype))))
+    k.output("chosen", k.op("where", k.op("gt", x, y), x, k.number(9, dtype)))
+    return k.module()
+
+
+def casts(shape: tuple[int, ...]) -> Module:
+    k = KernelBuilder("casts")
+    x = k.op("mul", k.input("x", shape), k.number(200.0))
+    for dtype in (I32, I16, I8, U8, BOOL):
+        t = k.op("cast", x, dtype=dtype)
+        k.output(f"out_{dtype}", t)
+        k.output(f"back_{dtype}", k.op("cast", t, dtype=F32))
+    narrow = k.op("cast", k.op("cast", x, dtype=I32), dtype=I8)
+    k.output("narrow", narrow)
+    k.output("half", k.op("cast", x, dtype=F16))
+    return k.module()
+
+
+def batched(shape: tuple[int, int, int]) -> Module:
+    k = KernelBuilder("batched")
+    x, scale = k.input("x", shape), k.input("scale", (shape[0], 1, shape[2]))
+    t = k.op("mul", x, scale)
+    k.output("out", k.op("sub", t, k.op("mean", t, axes=(1, 2))))
+    return k.module()
+
+
+def scalars(shape: tuple[int, ...]) -> Module:
+    k = KernelBuilder("scalars")
+    x, alpha, count = k.input("x", shape), k.scalar("alpha"), k.scalar("count", I64)
+    t = k.op("div", k.op("sub", alpha, x), k.op("cast", count, dtype=F32))
+    k.output("out", k.op("add", t, k.op("exp", alpha)))
+    return k.module()
+
+
+def accumulate(shape: tuple[int, int], turns: int, step: int = 1) -> Module:
+    """Rows of an input in a loop that carries a sum and swaps two tiles."""
+    k = KernelBuilder("accumulate")
+    x = k.array("x", shape)
+    row = ((0, 1), (0, shape[1]))
+    first = k.load(x, region(*row))
+
+    def body(i: Symbol, total: Value, left: Value, right: Value) -> tuple[Value, ...]:
+        t = k.load(x, region((make("%", i, shape[0]), 1), (0, shape[1])))
+        position = k.op("cast", k.op("index", dtype=I64, value=multiply(i, 2)), dtype=F32)
+        return k.op("add", total, k.op("mul", t, position)), right, k.op("add", left, k.number(1.0))
+
+    results = k.loop("i", 0, turns, (first, first, k.op("exp", first)), step, body)
+    k.output("total", results[0])
+    k.output("left", results[1])
+    k.output("right", results[2])
+    return k.module()
+
+
+def copies_rows(shape: tuple[int, int]) -> Module:
+    """A loop that loads, computes and stores rows: hazards in both directions across turns."""
+    k = KernelBuilder("copies_rows")
+    x, out = k.array("x", shape), k.array("out", shape, role=Role.OUT)
+
+    def body(i: Symbol) -> tuple[Value, ...]:
+        row = region((i, 1), (0, shape[1]))
+        t = k.load(x, row)
+        k.store(out, k.op("exp", t), row)
+        return ()
+
+    k.loop("i", 0, shape[0], (), 1, body)
+    return k.module()
+
+
+def spmd(blocks: int, rows: int, columns: int) -> Module:
+    k = KernelBuilder("spmd")
+    block = Symbol("block")
+    k.grid = (GridAxis(block, blocks),)
+    x, out = k.array("x", (blocks * rows, columns)), k.array("out", (blocks * rows, columns), role=Role.OUT)
+    part = region((multiply(block, rows), rows), (0, columns))
+    t = k.load(x, part)
+    index = k.op("cast", k.op("index", dtype=I64, value=add(block, 1)), dtype=F32)
+    k.store(out, k.op("mul", t, index), part)
+    return k.module(tile_num=blocks)
+
+
+def clipped(size: int, columns: int) -> Module:
+    """Blocks of 48 rows over `size` rows: the last one leaves the array."""
+    k = KernelBuilder("clipped")
+    block = Symbol("block")
+    k.grid = (GridAxis(block, -(-size // 48)),)
+    x, out = k.array("x", (size, columns)), k.array("out", (size, columns), role=Role.OUT)
+    part = region((multiply(block, 48), 48), (0, columns + 5))
+    t = k.load(x, part, fill=-1.0)
+    k.store(out, k.op("add", t, k.op("sum", t, axes=(0,))), part, clip=True)
+    return k.module()
+
+
+def views(rows: int, columns: int) -> Module:
+    k = KernelBuilder("views")
+    x = k.input("x", (rows, columns))
+    k.output("transposed", k.op("transpose", x, permutation=(1, 0)))
+    k.output("flat", k.op("reshape", x, shape=(rows * columns,)))
+    k.output("part", k.op("slice", x, ranges=((1, rows - 1, 1), (0, columns, 1))))
+    k.output("every", k.op("slice", x, ranges=((0, (rows + 1) // 2, 2), (columns - 1, columns, -1))))
+    k.output("padded", k.op("pad", x, low=(1, 2), high=(0, 3), value=0.5))
+    k.output("joined", k.op("concat", x, k.op("exp", x), axis=1))
+    k.output("stacked", k.op("concat", x, x, axis=0))
+    return k.module()
+
+
+def inserts(rows: int, columns: int) -> Module:
+    k = KernelBuilder("inserts")
+    x = k.input("x", (rows, columns))
+    piece = k.op("slice", x, ranges=((0, 1, 1), (0, columns - 1, 1)))
+    t = k.op("insert", x, k.op("exp", piece), ranges=((rows - 1, 1, 1), (1, columns - 1, 1)))
+    k.output("out", k.op("add", t, x))
+    return k.module()
+
+
+def columns_apart(rows: int, columns: int) -> Module:
+    """Loads whose neighbours are apart in memory."""
+    k = KernelBuilder("columns_apart")
+    x = k.array("x", (rows, columns))
+    first = k.load(x, region((0, rows), (1, 1)))
+    odd = k.load(x, region((rows - 1, rows, -1), (1, columns // 2, 2)))
+    k.output("out", k.op("add", odd, first))
+    return k.module()
+
+
+def in_place(shape: tuple[int, int]) -> Module:
+    """Changes an array in place, twice, and reads it again."""
+    k = KernelBuilder("in_place")
+    x = k.array("x", shape, role=Role.INOUT)
+    k.store(x, k.op("exp", k.load(x)))
+    k.store(x, k.op("mul", k.load(x), k.number(0.5)))
+    return k.module()
+
+
+def nothing_to_reduce() -> Module:
+    k = KernelBuilder("nothing_to_reduce")
+    x = k.input("x", (4, 0))
+    k.output("total", k.op("sum", x, axes=(1,)))
+    k.output("mean", k.op("mean", x, axes=(1,)))
+    k.output("empty", k.op("exp", x))
+    return k.module()
+
+
+def many_inputs(count: int, shape: tuple[int, int]) -> Module:
+    """More loads in flight than there are flag ids, and as many stores."""
+    k = KernelBuilder("many_inputs")
+    loaded = [k.input(f"x{number}", shape) for number in range(count)]
+    total = loaded[-1]
+    for number, value in enumerate(loaded):
+        total = k.op("add", total, value)
+        k.output(f"out{number}", k.op("exp", value))
+    k.output("total", total)
+    return k.module()
+
+
+CORPUS: dict[str, Callable[[], Module]] = {
+    "chain": lambda: chain((1000, 300)),
+    "chain_1": lambda: chain((1,)),
+    "chain_1x1": lambda: chain((1, 1)),
+    "chain_7": lambda: chain((7,)),
+    "chain_scalar": lambda: chain(()),
+    "chain_long": lambda: chain((100003,)),
+    "chain_wide": lambda: chain((3, 70001)),
+    "chain_column": lambda: chain((5003, 1)),
+    "chain_3d": lambda: chain((7, 11, 13)),
+    "chain_many_rows": lambda: chain((20000, 3)),
+    "chain_empty": lambda: chain((0, 5)),
+    "softmax": lambda: softmax((130, 77)),
+    "softmax_short": lambda: softmax((300, 20)),
+    "softmax_long": lambda: softmax((5, 5000)),
+    "softmax_1": lambda: softmax((3, 1)),
+    "softmax_batched": lambda: softmax((3, 5, 70)),
+    "layer_norm": lambda: layer_norm((67, 129)),
+    "layer_norm_4096": lambda: layer_norm((50, 4096)),
+    "sum_rows": lambda: reduction("sum", (100, 65), (1,)),
+    "sum_columns": lambda: reduction("sum", (100, 65), (0,)),
+    "sum_all": lambda: reduction("sum", (31, 17), (0, 1)),
+    "sum_vector": lambda: reduction("sum", (1001,), (0,)),
+    "max_middle": lambda: reduction("max", (5, 6, 7), (1,)),
+    "min_outer": lambda: reduction("min", (5, 6, 7), (0, 2)),
+    "sum_column": lambda: reduction("sum", (300, 1), (0,)),
+    "sum_i32": lambda: reduction("sum", (9, 33), (1,), I32),
+    "max_i32": lambda: reduction("max", (9, 33), (0,), I32),
+    "min_i8": lambda: reduction("min", (9, 33), (0, 1), I8),
+    "half": lambda: half((65, 33), F16),
+    "bfloat": lambda: half((3, 100), BF16),
+    "functions": lambda: functions((40, 50)),
+    "choices": lambda: choices((33, 65)),
+    "masks": lambda: masks((33, 65)),
+    "integers": lambda: integers((33, 65), I32),
+    "integers_i16": lambda: integers((5, 9), I16),
+    "integers_i8": lambda: integers((5, 9), I8),
+    "integers_u8": lambda: integers((5, 70), U8),
+    "casts": lambda: casts((17, 19)),
+    "batched": lambda: batched((6, 5, 33)),
+    "scalars": lambda: scalars((20, 30)),
+    "accumulate": lambda: accumulate((5, 40), 7),
+    "accumulate_none": lambda: accumulate((5, 40), 0),
+    "accumulate_once": lambda: accumulate((5, 40), 1, 3),
+    "copies_rows": lambda: copies_rows((9, 40)),
+    "spmd": lambda: spmd(8, 4, 30),
+    "spmd_many_blocks": lambda: spmd(100, 2, 30),
+    "spmd_large_blocks": lambda: spmd(3, 700, 130),
+    "clipped": lambda: clipped(130, 20),
+    "views": lambda: views(5, 12),
+    "views_aligned": lambda: views(4, 16),
+    "inserts": lambda: inserts(4, 9),
+    "columns_apart": lambda: columns_apart(6, 10),
+    "in_place": lambda: in_place((300, 50)),
+    "nothing_to_reduce": nothing_to_reduce,
+    "many_inputs": lambda: many_inputs(9, (4, 8)),
+}
