@@ -344,7 +344,8 @@ def binary(grow: Generator) -> bool:
 UNARY = (
     "pypto.exp(pypto.minimum({x}, 4.0))", "pypto.exp(-pypto.abs({x}))", "pypto.log(pypto.abs({x}) + 0.5)", "pypto.sqrt(pypto.abs({x}) + 0.25)",
     "pypto.rsqrt(pypto.abs({x}) + 0.25)", "pypto.reciprocal(pypto.abs({x}) + 0.5)", "pypto.tanh({x})", "pypto.erf({x})",
-    "pypto.sigmoid({x})", "pypto.nn.relu({x})", "pypto.nn.gelu({x})", "pypto.nn.gelu({x}, approximate=\"tanh\")", "{x} * {x}",
+    "pypto.sigmoid({x})", "pypto.nn.relu({x})", "pypto.nn.gelu({x})", "pypto.nn.gelu({x}, approximate=\"tanh\")", "{x} * {x}", "{x} ** 2", "{x} ** 3",
+    "pypto.abs({x}) ** 0.5", "(pypto.abs({x}) + 0.5) ** -1",
     "pypto.exp({x})", "pypto.sqrt({x})", "pypto.log({x})", "pypto.reciprocal({x})", "pypto.rsqrt({x})",
 )  # fmt: skip
 
@@ -355,6 +356,9 @@ def unary(grow: Generator) -> bool:
 
 def simple(grow: Generator) -> bool:
     name = grow.tile()
+    if grow.chance(0.1):
+        shape = grow.values[name].shape
+        return grow.define(grow.pick([f"pypto.zeros({shape}, 'float32')", f"pypto.full({shape}, 2, 'int32')"]))
     return grow.define(grow.pick(["-{x}", "pypto.abs({x})", "~{x}", "pypto.neg({x})", "abs({x})"]).format(x=name))
 
 
@@ -421,6 +425,9 @@ def conversion(grow: Generator) -> bool:
 
 def joining(grow: Generator) -> bool:
     name = grow.tile(axes=True)
+    if grow.chance(0.4):
+        widths = tuple((grow.integer(0, 2), grow.integer(0, 3)) for _ in grow.values[name].shape)
+        return grow.define(f"pypto.nn.pad({name}, {widths}, {grow.pick([0, 1, 3])})")
     axis = grow.integer(0, grow.values[name].ndim - 1)
     return grow.define(f"pypto.concat([{name}, {grow.pick([name, grow.partner(name)])}], axis={axis})")
 
@@ -428,11 +435,18 @@ def joining(grow: Generator) -> bool:
 def normalisation(grow: Generator) -> bool:
     name = grow.tile(float=True, axes=True)
     axis = grow.integer(-grow.values[name].ndim, grow.values[name].ndim - 1)
-    return grow.define(
-        grow.pick(
-            [f"pypto.nn.softmax({name}, axis={axis})", f"pypto.nn.layer_norm({name})", f"pypto.nn.rms_norm({name})"]
-        )
-    )
+    return grow.define(grow.pick([f"pypto.nn.softmax({name}, axis={axis})", *norms(grow, name)]))
+
+
+def norms(grow: Generator, name: str) -> list[str]:
+    weight = grow.partner(name)
+    weight = weight if weight in grow.values else name
+    return [
+        f"pypto.nn.layer_norm({name})",
+        f"pypto.nn.layer_norm({name}, weight={weight}, bias={name})",
+        f"pypto.nn.rms_norm({name}, eps=1e-5)",
+        f"pypto.nn.rms_norm({name}, weight={weight}, eps=0.5)",
+    ]
 
 
 def update(grow: Generator) -> bool:
@@ -463,13 +477,14 @@ LOOPS = (
 
 
 def loop(grow: Generator) -> bool:
-    name = grow.tile(axes=True)
+    form = grow.pick(LOOPS)
+    name = grow.tile(axes=True, float="0.5" in form)  # carried state keeps its dtype
     extent = grow.values[name].shape[0]
     if extent == 0:
         return False
     turns = extent if grow.chance(0.7) else grow.integer(0, extent)
     target = f"t{sum(1 for item in grow.values if item.startswith('t'))}"
-    if not grow.add(grow.pick(LOOPS).format(x=name, n=turns, t=target)):
+    if not grow.add(form.format(x=name, n=turns, t=target)):
         return False
     grow.fresh.append(target)
     return True

@@ -47,6 +47,10 @@ def promote(left: str, right: str) -> str:
     return np.promote_types(STORAGE[left], STORAGE[right]).name
 
 
+def kind(dtype: str) -> int:
+    return 2 if is_float(dtype) else int(dtype != "bool")
+
+
 def compute(dtype: str) -> str:
     return "float32" if dtype in ("float16", "bfloat16") else dtype
 
@@ -121,19 +125,22 @@ def lift(value: Any, dtype: str) -> Shadow:
     if isinstance(value, Shadow):
         return value
     if isinstance(value, bool):
-        kind = dtype
+        pass
     elif isinstance(value, int):
-        kind = "int64" if dtype == "bool" else dtype
+        dtype = "int64" if dtype == "bool" else dtype
     else:
-        kind = dtype if is_float(dtype) else "float32"
-    held = np.float64 if is_float(kind) else STORAGE[kind]
-    return Shadow(np.asarray(value, held), 0.0, kind)
+        dtype = dtype if is_float(dtype) else "float32"
+    held = np.float64 if is_float(dtype) else STORAGE[dtype]
+    return Shadow(np.asarray(value, held), 0.0, dtype)
 
 
 def pair(left: Any, right: Any) -> tuple[Shadow, Shadow, str]:
     base = left if isinstance(left, Shadow) else right
     left, right = lift(left, base.dtype), lift(right, base.dtype)
     dtype = promote(left.dtype, right.dtype)
+    if bool(left.ndim) != bool(right.ndim):  # torch: a value of rank 0 changes only the kind
+        tile, single = (left, right) if left.ndim else (right, left)
+        dtype = tile.dtype if kind(single.dtype) <= kind(tile.dtype) else single.dtype
     return convert(left, dtype), convert(right, dtype), dtype
 
 
@@ -323,10 +330,24 @@ reciprocal = smooth(lambda x: 1 / x, lambda x, y: y * y, 1.0)
 tanh = smooth(np.tanh, lambda x, y: 1.0)
 erf = smooth(special.erf, lambda x, y: 1.13)
 sigmoid = smooth(special.expit, lambda x, y: 0.25)
-gelu_exact = smooth(lambda x: 0.5 * x * special.erfc(-x / math.sqrt(2)), lambda x, y: 1.13, 8.0)
+gelu_smooth = smooth(lambda x: 0.5 * x * special.erfc(-x / math.sqrt(2)), lambda x, y: 1.13, 8.0)
 gelu_tanh = smooth(
     lambda x: x * special.expit(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)), lambda x, y: 1.13, 16.0
 )
+
+
+def power(x: Any, exponent: Any) -> Shadow:
+    """x to a constant power."""
+    if not isinstance(x, Shadow) or isinstance(exponent, Shadow):
+        raise Refused("a power that is not constant")
+    if not is_float(x.dtype):
+        if not isinstance(exponent, int) or exponent < 0 or x.dtype == "bool":
+            raise Refused("a power of integers that is not an integer")
+        return Shadow(np.power(x.value, STORAGE[x.dtype].type(exponent)), 0.0, x.dtype)
+    slope = smooth(
+        lambda v: np.power(v, float(exponent)), lambda v, y: np.abs(exponent * np.power(v, float(exponent) - 1.0))
+    )
+    return slope(x)
 
 
 def neg(x: Shadow) -> Shadow:
@@ -433,6 +454,20 @@ def broadcast_to(x: Shadow, shape: Any) -> Shadow:
     return Shadow(np.broadcast_to(x.value, shape), np.broadcast_to(x.error, shape), x.dtype)
 
 
+def pad(x: Shadow, widths: Any, value: float = 0) -> Shadow:
+    filled = np.pad(x.value, widths, constant_values=x.value.dtype.type(value))
+    return Shadow(filled, np.pad(x.error, widths), x.dtype)
+
+
+def full(shape: Any, value: float, dtype: str = "float32") -> Shadow:
+    held = np.float64 if is_float(dtype) else STORAGE[dtype]
+    return Shadow(np.full(shape, value, held), 0.0, compute(dtype))
+
+
+def zeros(shape: Any, dtype: str = "float32") -> Shadow:
+    return full(shape, 0, dtype)
+
+
 def concat(pieces: list[Shadow], axis: int = 0) -> Shadow:
     if len({piece.dtype for piece in pieces}) > 1:
         raise Refused("concat of several dtypes")
@@ -456,6 +491,12 @@ def gelu(x: Shadow, approximate: str = "none") -> Shadow:
     return gelu_tanh(x) if approximate == "tanh" else gelu_exact(x)
 
 
+def gelu_exact(x: Shadow) -> Shadow:
+    """x * (1 + erf(x / sqrt(2))) / 2: the sum cancels for negative x, so the error is relative to x, as torch's."""
+    result = gelu_smooth(x)
+    return Shadow(result.value, np.where(np.isfinite(x.value), result.error + 4 * ulp(x.value, x.dtype), 0.0), x.dtype)
+
+
 def softmax(x: Shadow, axis: int = -1) -> Shadow:
     if not is_float(x.dtype):
         raise Refused("softmax of integers")
@@ -474,6 +515,7 @@ def layer_norm(x: Shadow, weight: Shadow | None = None, bias: Shadow | None = No
 
 
 def rms_norm(x: Shadow, weight: Shadow | None = None, eps: float = 1e-5) -> Shadow:
+    """The public function's `eps` is the dtype's own where none is given; kernels here give it."""
     if not is_float(x.dtype):
         raise Refused("norm of integers")
     result = div(x, sqrt(add(mean(mul(x, x), -1, keepdims=True), eps)))
@@ -502,7 +544,7 @@ def _reflected(function: Callable[..., Shadow]) -> Callable[[Shadow, Any], Shado
 
 _OPERATORS = {
     "add": add, "sub": sub, "mul": mul, "truediv": div, "floordiv": floor_div, "mod": remainder,
-    "and": bitwise(np.bitwise_and), "or": bitwise(np.bitwise_or), "xor": bitwise(np.bitwise_xor),
+    "pow": power, "and": bitwise(np.bitwise_and), "or": bitwise(np.bitwise_or), "xor": bitwise(np.bitwise_xor),
 }  # fmt: skip
 for _name, _function in _OPERATORS.items():
     setattr(Shadow, f"__{_name}__", _function)
@@ -515,8 +557,8 @@ for _name, _compare in _COMPARISONS.items():
     setattr(Shadow, f"__{_name}__", comparison(_compare))
 
 PYPTO = SimpleNamespace(
-    abs=abs, broadcast_to=broadcast_to, cast=cast, clip=clip, concat=concat, erf=erf, exp=exp, log=log, loop=range, max=max,
+    abs=abs, broadcast_to=broadcast_to, cast=cast, clip=clip, concat=concat, erf=erf, exp=exp, full=full, log=log, zeros=zeros, loop=range, max=max,
     maximum=maximum, mean=mean, min=min, minimum=minimum, neg=neg, reciprocal=reciprocal, reshape=reshape, rsqrt=rsqrt,
     sigmoid=sigmoid, sqrt=sqrt, sum=sum, tanh=tanh, transpose=transpose, where=where,
-    nn=SimpleNamespace(relu=relu, gelu=gelu, softmax=softmax, layer_norm=layer_norm, rms_norm=rms_norm),
+    nn=SimpleNamespace(relu=relu, gelu=gelu, softmax=softmax, layer_norm=layer_norm, rms_norm=rms_norm, pad=pad),
 )  # fmt: skip
