@@ -1,7 +1,8 @@
 """How sums stay accurate, and how partial results become one.
 
-A plain accumulator adds at most `CHAIN` numbers; such partial sums enter a total with its rounding error kept apart (the exact
-error of an addition: Knuth, TAOCP 2, 4.2.2, theorem C). The order of every addition is a function of the shape alone.
+A plain accumulator adds at most `CHAIN` numbers; such partial sums enter a total with its rounding error kept apart
+(the exact error of an addition: Knuth, TAOCP 2, 4.2.2, theorem C). The order of every addition is a function of the
+shape alone.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Index arithmetic in normal form: a constant plus integer multiples of atoms.
 
-An atom is a `Symbol` (loop index, block id) or a `Derived` quotient, remainder, minimum, maximum or product that has no linear
-form. Every form is canonical, so that two equal ones compare equal; quotients and remainders simplify by the ranges of
-the symbols, and ``d * (e // d) + e % d`` becomes ``e``: an access through a reshape of contiguous memory is linear again.
+An atom is a `Symbol` (loop index, block id) or a `Derived` quotient, remainder, minimum, maximum or product that has
+no linear form. Every form is canonical, so that two equal ones compare equal; quotients and remainders simplify by
+the ranges of the symbols, and ``d * (e // d) + e % d`` becomes ``e``: an access through a reshape of contiguous
+memory is linear again.
 """
 
 from __future__ import annotations
@@ -125,7 +126,9 @@ def _quotient_atom(form: Affine, divisor: int) -> Derived | None:
 
 
 def _split(form: Affine, divisor: int) -> tuple[Affine, Affine]:
-    """Return quotient and rest with ``form == divisor * quotient + rest``, terms divisible by `divisor` in the quotient."""
+    """Return quotient and rest with ``form == divisor * quotient + rest``, terms divisible by `divisor` in the
+    quotient.
+    """
     whole = tuple((atom, count // divisor) for atom, count in form.terms if count % divisor == 0)
     rest = tuple((atom, count) for atom, count in form.terms if count % divisor)
     return Affine(form.constant // divisor, whole), Affine(form.constant % divisor, rest)

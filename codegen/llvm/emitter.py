@@ -30,8 +30,8 @@ SIGNATURE = "ptr %slots, ptr %workspace, ptr %scratch, ptr %stop, i64 %first, i6
 def emit(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> CpuCode:
     """Return the LLVM IR of a module at level tile whose extents are numbers.
 
-    `layouts` gives the strides of array parameters (contiguous where missing); intermediates are contiguous. The text holds one
-    function per phase; nothing in it depends on addresses, so that it may be cached by its content.
+    `layouts` gives the strides of array parameters (contiguous where missing); intermediates are contiguous. The text
+    holds one function per phase; nothing in it depends on addresses, so that it may be cached by its content.
     """
     slots = _slots(module)
     arguments = _arguments(module, layouts)

@@ -1,7 +1,7 @@
 """From a tile value at an index to the steps that compute that one element.
 
-Views become index arithmetic, so that a chain of operations and views over loads is one straight list of nodes. No Python recursion:
-chains of thousands of operations are ordinary.
+Views become index arithmetic, so that a chain of operations and views over loads is one straight list of nodes. No
+Python recursion: chains of thousands of operations are ordinary.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ class Evaluation:
         return self._once(key, lambda: Node(NodeKind.LOAD, access.array.dtype, access=access))
 
     def append(self, node: Node) -> int:
-        """Append `node` unless an equal one is there. Numbers compare by text: 0.0 and -0.0 differ, a NaN equals itself."""
+        """Append `node` unless an equal one is there. Numbers compare by text: 0.0 and -0.0 differ, a NaN equals
+        itself.
+        """
         key = (node.kind, node.dtype.name, node.name, node.operands, repr(node.attributes), repr(node.value))
         return self._once(key, lambda: node)
 

@@ -1,4 +1,6 @@
-"""Tasks that run in one loop nest: the same loops, and nothing that one of them must have finished before another starts."""
+"""Tasks that run in one loop nest: the same loops, and nothing that one of them must have finished before another
+starts.
+"""
 
 from __future__ import annotations
 
@@ -81,10 +83,7 @@ def _joinable(task: Task, member: Task, indexing: Indexing) -> bool:
     for read in task.reads:
         if not _same_element(read, member.target, indexing, member.reduction is not None):
             return False
-    for read in member.reads:
-        if not _same_element(read, task.target, indexing, task.reduction is not None):
-            return False
-    return True
+    return all(_same_element(read, task.target, indexing, task.reduction is not None) for read in member.reads)
 
 
 def _same_element(read: Access, written: Access, indexing: Indexing, is_reduction: bool) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import Affine, Derived
@@ -17,7 +16,7 @@ from pypto.ir.index import Symbol
 class Frames:
     """What the open loops have computed: one table per loop, the innermost last."""
 
-    tables: list[dict[Any, Register]] = field(default_factory=lambda: [{}])
+    tables: list[dict[object, Register]] = field(default_factory=lambda: [{}])
 
     def get(self, key: object) -> Register | None:
         for table in reversed(self.tables):

@@ -26,8 +26,8 @@ Step = Union[int, Task]
 class LoopPlan:
     """One loop nest. `nodes` are those of all tasks; `steps` are positions of nodes to evaluate and tasks to store.
 
-    `loops` run from the outermost to the innermost; the last one is `vector` (None: no loops). `outputs` gives each task the
-    position of its value. A node's `symbols` are the group's loop symbols that it depends on.
+    `loops` run from the outermost to the innermost; the last one is `vector` (None: no loops). `outputs` gives each
+    task the position of its value. A node's `symbols` are the group's loop symbols that it depends on.
     """
 
     loops: list[Axis]

@@ -1,8 +1,8 @@
 """From a kernel of tile values to a program of tasks over arrays (see `program.py`).
 
-A value is evaluated lazily in its consumers' loops, except: reductions, assembled tiles, loops' carried tiles and branches' results,
-expensive values that several loops share (`usage.py`), and reads that a later write of the same array would overtake. Those
-become local arrays, written by tasks of their own at their place in program order.
+A value is evaluated lazily in its consumers' loops, except: reductions, assembled tiles, loops' carried tiles and
+branches' results, expensive values that several loops share (`usage.py`), and reads that a later write of the same
+array would overtake. Those become local arrays, written by tasks of their own at their place in program order.
 """
 
 from __future__ import annotations

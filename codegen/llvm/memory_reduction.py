@@ -1,4 +1,4 @@
-"""Reductions across the vector axis (column sums): a row of accumulators in near memory, rows walked in memory order."""
+"""Reductions across the vector axis (column sums): accumulators in near memory, rows walked in memory order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from pypto.codegen.llvm import affine, control, rules
 from pypto.codegen.llvm.accumulation import CHAIN, add_exactly, identity, is_compensated, settle, tree
-from pypto.codegen.llvm.affine import Affine
 from pypto.codegen.llvm.builder import Register, constant
 from pypto.codegen.llvm.memory import Lanes
 from pypto.codegen.llvm.nest_emitter import NO_SHIFTS, NestEmitter, Shifts, length_of
@@ -176,7 +175,3 @@ class MemoryReduction:
             now = nest.memory.load(task.target, lanes)
             joined = rules.combine(nest.builder, task.reduction or "", task.dtype, now, part)
             nest.memory.store(task.target, joined, lanes)
-
-
-def affine_of(axis: Axis) -> Affine:
-    return affine.symbol(axis.symbol)

@@ -21,7 +21,9 @@ Visit = Callable[[Lanes | None, Shifts, int], None]
 
 @dataclass(slots=True)
 class NestEmitter:
-    """Emits one plan. `visit` of the walking functions is called once per vector of elements, inside the innermost loop."""
+    """Emits one plan. `visit` of the walking functions is called once per vector of elements, inside the innermost
+    loop.
+    """
 
     builder: FunctionBuilder
     frames: Frames
@@ -46,7 +48,7 @@ class NestEmitter:
         with self.frames.inner():
             self.prepare(0)
             outer = self.plan.loops[:-1] if self.plan.vector is not None else self.plan.loops
-            self.nested(outer, 1, lambda: self.innermost())
+            self.nested(outer, 1, self.innermost)
 
     def innermost(self) -> None:
         if self.plan.vector is None:
@@ -88,8 +90,8 @@ class NestEmitter:
     ) -> list[Register]:
         """Emit a loop over vectors from `start` below `stop`: unrolled whole ones, then single ones with a mask.
 
-        `turn(lanes, copy, carried)` emits one vector and returns the carried registers after it. `length` is stop - start when
-        that is a constant.
+        `turn(lanes, copy, carried)` emits one vector and returns the carried registers after it. `length` is stop -
+        start when that is a constant.
         """
         vector = self.plan.vector
         assert vector is not None

@@ -1,18 +1,18 @@
 """Which statements run under one common set of parallel loops.
 
-A *nest* is a list of statements and the axes along which all of them work point by point: at different positions of such an
-axis they touch different elements, so every position may run on its own, on any thread, with all local arrays of the
-nest no larger than one position needs. Axes of different tasks are one *class* when they index the same axis of an array that the
-nest writes. A statement joins a nest unless that would leave too little to run in parallel.
+A *nest* is a list of statements and the axes along which all of them work point by point: at different positions of
+such an axis they touch different elements, so every position may run on its own, on any thread, with all local arrays
+of the nest no larger than one position needs. Axes of different tasks are one *class* when they index the same axis
+of an array that the nest writes. A statement joins a nest unless that would leave too little to run in parallel.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pypto.codegen.llvm import conflicts
+from pypto.codegen.llvm import affine, conflicts
 from pypto.codegen.llvm.affine import Affine
 from pypto.codegen.llvm.evaluation import Indexing
 from pypto.codegen.llvm.program import Access, Axis, Statement, Task, tasks
@@ -131,8 +131,8 @@ class Nest:
             if pair is not None:
                 self.join(*pair)
             elif a != b or not a.is_constant:
-                self.broken.update(_symbols(a) & self.axes.keys())
-                self.broken.update(_symbols(b) & self.axes.keys())
+                self.broken.update(affine.symbols(a) & self.axes.keys())
+                self.broken.update(affine.symbols(b) & self.axes.keys())
 
     def _aligned(self, left: Affine, right: Affine) -> tuple[Symbol, Symbol] | None:
         """Return the two symbols when both indices are the same function of one symbol of one extent."""
@@ -184,12 +184,6 @@ def _same_loop(left: Axis, right: Axis) -> bool:
     return left.extent == right.extent and left.lower == right.lower and left.upper == right.upper
 
 
-def _symbols(form: Affine) -> set[Symbol]:
-    from pypto.codegen.llvm.affine import symbols
-
-    return set(symbols(form))
-
-
 def form_nests(statements: list[Statement], indexing: Indexing) -> list[Nest]:
     """Divide a sequence into nests that run one after another."""
     owners = _owners(statements)
@@ -237,7 +231,3 @@ def _is_good(trial: Nest, before: Nest, alone: Nest) -> bool:
     width = trial.width()
     wanted = min(ENOUGH_PARALLEL, trial.work() // ELEMENTS_PER_WORKER)
     return width >= wanted or (width >= before.width() and width >= alone.width())
-
-
-def union(items: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*items)

@@ -121,8 +121,7 @@ def _renamed(nest: Nest) -> list[Statement]:
             return task
         forms = {old: affine.symbol(new) for old, new in values.items()}
         axes = tuple(replace(axis, symbol=values[axis.symbol]) for axis in task.axes)
-        changed = change_accesses(task, axes, lambda access: rename(access, forms, nest.indexing.ranges))
-        return changed
+        return change_accesses(task, axes, lambda access: rename(access, forms, nest.indexing.ranges))
 
     return transform(nest.statements, change)
 

@@ -1,8 +1,8 @@
 """The program that loops are made from: tasks over arrays, between a kernel's tile values and LLVM text.
 
-Tile values are gone: every value is either evaluated inside a task, element by element, or is the content of an `Array`. Loops'
-carried tiles, branches' results, reductions, assembled tiles and shared expensive values are *local* arrays. What remains is a
-sequence of tasks, loops and branches with memory semantics in program order.
+Tile values are gone: every value is either evaluated inside a task, element by element, or is the content of an
+`Array`. Loops' carried tiles, branches' results, reductions, assembled tiles and shared expensive values are *local*
+arrays. What remains is a sequence of tasks, loops and branches with memory semantics in program order.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class RegisterReduction:
         if length is not None and (length % block == 0 or length < block):
             end, size = nest.builder.binary("add", start, constant(min(length, block), "i64")), min(length, block)
         else:
-            after, size = nest.builder.binary("add", start, constant(block, "i64")), None  # type: ignore[assignment]
+            after, size = nest.builder.binary("add", start, constant(block, "i64")), None
             end = nest.builder.select(nest.builder.compare("icmp slt", after, stop), after, stop)
         fresh = [
             identity(task.reduction or "", task.dtype, nest.plan.lanes)
@@ -113,7 +113,8 @@ class RegisterReduction:
         return self.fold(parts, states, is_long)
 
     def fold(self, parts: list[Register], states: list[Register], is_long: list[bool]) -> list[Register]:
-        builder, result, position = self.nest.builder, [], 0
+        builder, position = self.nest.builder, 0
+        result: list[Register] = []
         for number, ((task, _), long) in enumerate(zip(self.nest.plan.reductions, is_long, strict=True)):
             mine = parts[number * self.copies : (number + 1) * self.copies]
             part = tree(builder, task.reduction or "", task.dtype, mine)

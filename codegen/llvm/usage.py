@@ -1,13 +1,15 @@
 """What happens to each tile value of a kernel: where it is used last, and whether it is worth keeping in memory.
 
-Positions number the statements in program order. A value is *lazy* when it is evaluated inside its consumers' loops; its last use is
-then the last use of its consumers. A use inside a loop or branch counts, for a value defined outside, at the end of that structure.
+Positions number the statements in program order. A value is *lazy* when it is evaluated inside its consumers' loops;
+its last use is then the last use of its consumers. A use inside a loop or branch counts, for a value defined outside,
+at the end of that structure.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import cast
 
 from pypto.ir.nodes import For, If, Kernel, Load, Operation, Statement, Store, Value, operands, regions, results
 from pypto.ir.operations.definition import Category
@@ -61,7 +63,12 @@ def is_lazy(statement: Statement) -> bool:
 
 
 def elements(value: Value) -> int:
-    return math.prod(int(extent) for extent in value.shape)  # type: ignore[arg-type]  # extents are numbers here
+    return math.prod(_numbers(value))
+
+
+def _numbers(value: Value) -> tuple[int, ...]:
+    """Return a shape; kernels are specialised before code is made for them, so extents are numbers."""
+    return cast("tuple[int, ...]", value.shape)
 
 
 def _number(body: tuple[Statement, ...], scope: Scope, usage: Usage, position: int) -> int:
@@ -148,7 +155,7 @@ def _worth_keeping(value: Value, keys: set[Key], scope: Scope, usage: Usage) -> 
 
 
 def _shape(value: Value) -> tuple[int, ...]:
-    return tuple(int(extent) for extent in value.shape if extent != 1)  # type: ignore[arg-type]  # numbers
+    return tuple(extent for extent in _numbers(value) if extent != 1)
 
 
 def _key(statement: Statement, value: Value, scope: Scope, usage: Usage) -> Key:

@@ -120,8 +120,7 @@ class RandomKernel:
         return self.random.choice(recent if self.random.random() < 0.7 else self.values)
 
     def op(self, name: str, *operands: Value, **attributes: Any) -> Value:
-        value = self.builder.operation(name, operands, **attributes)
-        return value
+        return self.builder.operation(name, operands, **attributes)
 
     def number(self, value: float, dtype: DType | None = None) -> Value:
         return self.op("constant", dtype=dtype or self.dtype, value=value)
@@ -296,7 +295,10 @@ class RandomKernel:
                 region = tuple(Range(self.random.randint(-2, 2), extent) for extent in shape)
                 self.builder.append(Store(parameter.name, region, value, clip=True))
                 return
-            order = tuple(Range(extent - 1, extent, -1) if self.random.random() < 0.2 and extent else Range(0, extent) for extent in shape)
+            order = tuple(
+                Range(extent - 1, extent, -1) if self.random.random() < 0.2 and extent else Range(0, extent)
+                for extent in shape
+            )
             self.builder.append(Store(parameter.name, order, value))
             return
         region = tuple(self.range_in(extent) for extent in shape)
