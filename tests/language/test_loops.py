@@ -168,7 +168,7 @@ def branch_of_python(turns, n):
             else:
                 pass
             acc = acc + x[i]
-        else:
+        else:  # noqa: PLW0120
             acc = acc + 1.0
         out[:] = acc
 

@@ -277,8 +277,8 @@ def test_operators_are_numpys(dtype: Any) -> None:
 
         @tile
         def kernel(x, y, out, back):
-            out[:] = operate(x, y)  # noqa: B023
-            back[:] = operate(2, x) if operate.__name__ != "truediv" else operate(x, 2)  # noqa: B023
+            out[:] = operate(x, y)
+            back[:] = operate(2, x) if operate.__name__ != "truediv" else operate(x, 2)
 
         with np.errstate(all="ignore"):
             right = operate(x, y)
