@@ -7,6 +7,7 @@ LLJIT, one JIT per library, so that freeing a library frees all of it.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -24,8 +25,8 @@ from pypto.runtime.object_cache import cache_at
 
 VECTOR_BITS = (128, 256, 512)
 
-# Held around every use of LLVM, and taken before a fork, so that a child never inherits LLVM's own locks from a
-# thread it does not have.
+# Held around every use of LLVM, the freeing of its objects included, and taken before a fork, so that a child never
+# inherits LLVM's or llvmlite's own locks from a thread that it does not have.
 LLVM_LOCK = threading.RLock()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=LLVM_LOCK.acquire, after_in_parent=LLVM_LOCK.release, after_in_child=LLVM_LOCK.release)
@@ -44,7 +45,8 @@ class Library:
                 builder.import_symbol(name, address)
             for name in symbols:
                 builder.export_symbol(name)
-            self._jit = llvm.create_lljit_compiler(_target_machine(machine))
+            with contextlib.closing(_target_machine(machine)) as target:
+                self._jit = llvm.create_lljit_compiler(target)
             try:
                 self._tracker = builder.link(self._jit, "library")
             except RuntimeError as error:
@@ -124,10 +126,10 @@ def emit_object(text: str, machine: Machine) -> bytes:
     """
     import llvmlite.binding as llvm
 
-    with LLVM_LOCK:
-        target = _target_machine(machine)
+    with LLVM_LOCK, contextlib.ExitStack() as stack:
+        target = stack.enter_context(contextlib.closing(_target_machine(machine)))
         try:
-            module = llvm.parse_assembly(text)
+            module = stack.enter_context(contextlib.closing(llvm.parse_assembly(text)))
             module.triple = machine.triple
             module.verify()
         except RuntimeError as error:
@@ -174,7 +176,7 @@ def _initialize(foreign: bool) -> None:
 
 
 def _target_machine(machine: Machine) -> Any:
-    """Return a new llvmlite target machine; a JIT takes it over, so it is never shared."""
+    """Return a new llvmlite target machine, to be closed under the lock."""
     import llvmlite.binding as llvm
 
     _initialize(machine.triple.split("-")[0] != _native_architecture())
