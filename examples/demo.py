@@ -54,10 +54,10 @@ def main() -> None:
 
     npu = pypto.compile(bias_gelu_residual, target="ascendc", shapes=shapes)
     heading("PTO IR, level planned: every buffer has an address, every hazard a flag")
-    print(excerpt(npu.to_text("planned"), head=34, tail=8))
+    print(excerpt(npu.to_text("planned"), head=60, tail=10))
 
     heading("AscendC for A2/A3")
-    print(excerpt(npu.source(), head=60, tail=14))
+    print(excerpt(npu.source(), head=90, tail=10))
 
 
 if __name__ == "__main__":

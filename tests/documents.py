@@ -62,11 +62,12 @@ def run_page(page: Path) -> int:
 
 
 def run_block(page: Path, block: Block, namespace: dict[str, object]) -> str:
-    file = f"<{page.name} line {block.line}>"
-    linecache.cache[file] = (len(block.text), None, block.text.splitlines(keepends=True), file)
+    """Run one block; its lines have the numbers that they have on the page. Return what it prints."""
+    text = page.read_text(encoding="utf-8")
+    linecache.cache[page.name] = (len(text), None, text.splitlines(keepends=True), page.name)
     output = io.StringIO()
     with contextlib.redirect_stdout(output):
-        exec(compile(block.text, file, "exec"), namespace)
+        exec(compile("\n" * (block.line - 1) + block.text, page.name, "exec"), namespace)
     return output.getvalue()
 
 

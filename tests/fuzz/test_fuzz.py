@@ -22,7 +22,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def test_targets_agree_on_random_kernels(portion: int, pytestconfig: pytest.Config) -> None:
     count, seed = pytestconfig.getoption("--fuzz-kernels"), pytestconfig.getoption("--fuzz-seed")
+    current = pytestconfig.cache.mkdir("fuzz") / f"portion{portion}.py"  # what ran last, should the process die
     for kernel in kernels(seed, range(portion, count, PORTIONS)):
+        current.write_text(kernel.reproducer("cpu"), encoding="utf-8")
         for target in TARGETS:
             if failure(kernel, target) is not None:
                 small = smallest(kernel, target)
