@@ -43,12 +43,12 @@ def softmax(x, out):
 
 @pypto.tile
 def layer_norm(x, g, b, out):
-    out[:] = pypto.nn.layer_norm(x, g, b)
+    out[:] = pypto.nn.layer_norm(x, weight=g, bias=b)
 
 
 @pypto.tile
 def ln_gelu_add(x, r, g, b, out):
-    out[:] = pypto.nn.gelu(pypto.nn.layer_norm(x, g, b), approximate="tanh") + r
+    out[:] = pypto.nn.gelu(pypto.nn.layer_norm(x, weight=g, bias=b), approximate="tanh") + r
 
 
 @pypto.tile
