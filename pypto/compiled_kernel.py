@@ -7,12 +7,12 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pypto.binding import bind
+from pypto.binding import bind, constant_type
 from pypto.caller import PLACED_AT_CALLER
 from pypto.captured import Captured
 from pypto.compiler import Built, build, lower, stage_names
@@ -25,21 +25,26 @@ from pypto.known_shapes import KnownShapes, known_views
 from pypto.result import Result
 from pypto.subject import Subject, TracedSubject
 from pypto.tile_function import TileFunction
+from pypto.tracing.views import ArrayView, View
 
 if TYPE_CHECKING:
     import networkx
 
     from pypto.signature import Call
-    from pypto.tracing.views import View
 
 Fast = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
 class _Quick:
-    """What a repeated call needs: the launcher's function, and what has to be as it was."""
+    """What a repeated call needs: the launcher's function, and what has to be as it was.
+
+    `count` arguments were given, all by position; `defaults` are the values of the other parameters.
+    """
 
     launch: Fast
+    count: int
+    defaults: tuple[Any, ...]
     settings: Settings
     captured: tuple[Any, ...]
 
@@ -75,6 +80,8 @@ class CompiledKernel:
         self._file_written = False
         if target == "npu":
             _require_device()
+        if target == "eager" and not subject.functions:
+            raise UserError("eager-needs-python", subject.location, kernel=subject.name)
         self._compile_known()
 
     @property
@@ -107,9 +114,10 @@ class CompiledKernel:
             quick is not None
             and not keywords
             and not verify
+            and len(arguments) == quick.count
             and current() is quick.settings
             and self._captured.unchanged(quick.captured)
-            and quick.launch(*arguments) is True
+            and quick.launch(*arguments, *quick.defaults) is True
         ):
             return Result(self._outputs, arguments, self._positions)
         with PLACED_AT_CALLER:
@@ -131,7 +139,8 @@ class CompiledKernel:
         problem = run(self._subject, self.target, built, call)
         if self._options.enable_profiling:
             self._launches.append(time.perf_counter() - start)
-        self._remember(built, call)
+        if not keywords:
+            self._remember(built, call, arguments, tuple(values.values()))
         passed = problem is None if verify else None
         return Result(self._outputs, tuple(values.values()), self._positions, passed, problem)
 
@@ -143,20 +152,25 @@ class CompiledKernel:
 
     def _specialisation(self, call: Call, notes: tuple[str, ...]) -> Built:
         """Return the specialisation for a call: kept, or compiled now. The least recently used ones are dropped."""
-        from pypto.signature import check_partly_shared
+        from pypto.signature import check_partly_shared, copy_notes
 
         with self._lock:
-            key = (call.key, self._captured.snapshot(), current().vector_bits)
+            key = self._key(call.key)
             built = self._built.get(key)
             if built is None:
                 built = self._build(call, notes)
                 check_partly_shared(call, built.module)
+                built = replace(built, notes=(*built.notes, *copy_notes(call)))
                 self._built[key] = built
                 while len(self._built) > max(1, current().specializations):
                     self._built.popitem(last=False)
             self._built.move_to_end(key)
             self._last = built
             return built
+
+    def _key(self, signature: Hashable) -> Hashable:
+        """Return what a specialisation depends on: arguments, captured values, settings that change code."""
+        return signature, self._captured.snapshot(), current().vector_bits
 
     def _build(self, call: Call, notes: tuple[str, ...]) -> Built:
         from pypto.runtime.arguments import ArrayArgument
@@ -170,23 +184,30 @@ class CompiledKernel:
         self._write_file(built)
         return built
 
-    def _remember(self, built: Built, call: Call) -> None:
-        """Let the next call with equal arguments go straight to the launcher."""
+    def _remember(self, built: Built, call: Call, given: tuple[Any, ...], values: tuple[Any, ...]) -> None:
+        """Let the next call with arguments like the `given` ones go straight to the launcher."""
         if built.launcher is None or call.same or call.partly or self._options.enable_profiling:
+            return
+        if any(position >= len(given) for position in self._positions):
             return
         arguments = list(call.arguments.values())
         kinds = tuple(getattr(item, "framework", "") for item in arguments)
         launch = built.fast.get(kinds)
         if launch is None:
             launch = built.fast[kinds] = built.launcher.fast_call(arguments)
-        self._quick = _Quick(launch, current(), self._captured.snapshot())
+        self._quick = _Quick(launch, len(given), values[len(given) :], current(), self._captured.snapshot())
 
     # -- before the first call
 
     def _compile_known(self) -> None:
         """Compile now when all shapes were given; write the PTO IR when that was asked for and can be done."""
-        names = self._subject.signature.parameters
-        if self._known.shapes and set(self._known.shapes) == set(names) and self._is_concrete():
+        needed = {
+            name
+            for name, item in self._subject.signature.parameters.items()
+            if item.default is item.empty and constant_type(item) is None
+        }
+        concrete = all(isinstance(extent, int) for shape in self._known.shapes.values() for extent in shape)
+        if self._known.shapes and needed <= set(self._known.shapes) and concrete:
             self._from_known()
         elif self._options.pto_ir_path or self._options.output_pto_ir:
             try:
@@ -194,9 +215,6 @@ class CompiledKernel:
             except UserError as error:
                 if error.name != "shapes-needed":
                     raise
-
-    def _is_concrete(self) -> bool:
-        return all(isinstance(extent, int) for shape in self._known.shapes.values() for extent in shape)
 
     def _last_views(self) -> tuple[Mapping[str, View], tuple[str, ...]]:
         if self._last is not None:
@@ -206,13 +224,16 @@ class CompiledKernel:
     def _from_known(self) -> Built:
         """Return the last specialisation, else one for the shapes known before the first call."""
         from pypto.made_inputs import contiguous_layouts
+        from pypto.signature import expected_key
 
         with self._lock:
             if self._last is None:
                 views, notes = known_views(self._subject, self._known)
-                target = self.target if self._is_concrete() else "reference"
-                layouts = contiguous_layouts(views)
-                self._last = build(self._subject, views, layouts, self._options, target, notes)
+                concrete = _are_concrete(views)
+                target = self.target if concrete else "reference"
+                self._last = build(self._subject, views, contiguous_layouts(views), self._options, target, notes)
+                if concrete:
+                    self._built[self._key(expected_key(views))] = self._last
                 self._write_file(self._last)
             return self._last
 
@@ -243,7 +264,7 @@ class CompiledKernel:
         if self._last is None and stage in (None, "tile"):
             return self._symbolic_text()
         module = self.module_at(stage or "planned")
-        return _with_notes(self.notes if not self._built else (), print_module(module))
+        return _with_notes(self._from_known().assumed, print_module(module))
 
     def _symbolic_text(self) -> str:
         from pypto.ir.printer import print_module
@@ -255,7 +276,7 @@ class CompiledKernel:
             if error.name == "shapes-needed":
                 raise
         built = self._from_known()
-        return _with_notes(built.notes, print_module(built.module))
+        return _with_notes(built.assumed, print_module(built.module))
 
     def module_at(self, stage: str) -> Module:
         """Return the IR of the last specialisation after a stage, a pass or at a level, as `to_text` prints it."""
@@ -349,6 +370,12 @@ def _rebuild(description: Any, options: Options, target: str, known: KnownShapes
 def _with_notes(notes: tuple[str, ...], text: str) -> str:
     """Return PTO IR after comments that say what was assumed before the first call."""
     return "".join(f"# {note}\n" for note in notes) + text
+
+
+def _are_concrete(views: Mapping[str, View]) -> bool:
+    """Return whether every extent is a number."""
+    arrays = [view for view in views.values() if isinstance(view, ArrayView)]
+    return all(isinstance(axis.extent, int) for view in arrays for axis in view.axes)
 
 
 def _positions(subject: Subject) -> tuple[int, ...]:

@@ -79,15 +79,16 @@ def _check_target(target: str | None) -> str:
 class Built:
     """A subject compiled for one signature.
 
-    `views` are how tracing saw the arguments; `source` is what `CompiledKernel.source` returns; `launcher` runs it on
-    the CPU; `lowered` holds the module at level planned once somebody asked for it; `fast` the launcher's functions
-    for repeated calls, by the frameworks of the arguments.
+    `views` are how tracing saw the arguments, `assumed` the notes on shapes that nobody gave; `source` is what
+    `CompiledKernel.source` returns; `launcher` runs it on the CPU; `lowered` holds the module at level planned once
+    somebody asked for it; `fast` the launcher's functions for repeated calls, by the frameworks of the arguments.
     """
 
     program: Program
     stages: Stages
     views: Mapping[str, View]
     notes: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
     source: str | None = None
     code: CpuCode | None = None
     launcher: Launcher | None = None
@@ -105,13 +106,18 @@ def build(
     layouts: Mapping[str, Layout],
     options: Options,
     target: str,
-    notes: tuple[str, ...] = (),
+    assumed: tuple[str, ...] = (),
 ) -> Built:
-    """Return `subject` compiled for launch arguments seen as `views` and lying in memory as `layouts` say."""
+    """Return `subject` compiled for launch arguments seen as `views` and lying in memory as `layouts` say.
+
+    `assumed` are notes on shapes that were guessed. Raises UserError ``level-too-low`` and whatever the stages raise.
+    """
     stages = Stages()
     program = stages.run("tile", subject.program, views, options)
     stages.run("verify", _verify, program.module)
-    built = Built(program, stages, views, (*notes, *program.notes))
+    built = Built(program, stages, views, (*assumed, *program.notes), assumed)
+    if target == "cpu" and built.module.level is not Level.TILE:
+        raise UserError("level-too-low", subject.location, target=target, level=built.module.level.value)
     if target == "cpu":
         return _build_cpu(built, layouts)
     if target == "ascendc":

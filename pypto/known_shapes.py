@@ -10,14 +10,14 @@ from typing import Any
 from pypto.binding import constant_type
 from pypto.graph import Graph, launch_parameters
 from pypto.ir.base.errors import UserError, nearest
-from pypto.ir.dtypes import ALL, F32, DType, find
+from pypto.ir.dtypes import ALL, F32, F64, DType, find
 from pypto.ir.index import Extent, Symbol
 from pypto.ir.nodes import TileType
 from pypto.program import array_view
 from pypto.schedule import declared
 from pypto.subject import Subject, TracedSubject
 from pypto.tile_function import TileFunction
-from pypto.tracing.views import ConstantView, ScalarView, View
+from pypto.tracing.views import ArrayView, ConstantView, ScalarView, View
 
 Shape = tuple[Extent, ...]
 
@@ -93,7 +93,16 @@ def known_views(
     notes: list[str] = []
     for name, parameter in subject.signature.parameters.items():
         views[name] = _view(subject, name, parameter, known, symbolic, notes)
-    return views, tuple(notes)
+    return _widened(subject, views), tuple(notes)
+
+
+def _widened(subject: Subject, views: dict[str, View]) -> dict[str, View]:
+    """Make Python's float defaults f64 beside f64 arrays, as `signature.read_call` does."""
+    if not any(isinstance(view, ArrayView) and view.dtype == F64 for view in views.values()):
+        return views
+    parameters = subject.signature.parameters
+    floats = [name for name, view in views.items() if type(parameters[name].default) is float]
+    return {**views, **{name: ScalarView(name, F64) for name in floats if isinstance(views[name], ScalarView)}}
 
 
 def _view(

@@ -52,15 +52,15 @@ def contiguous_layouts(views: Mapping[str, View]) -> dict[str, Layout]:
     layouts = {}
     for name, view in views.items():
         if isinstance(view, ArrayView) and all(isinstance(axis.extent, int) for axis in view.axes):
-            layouts[name] = Layout(_contiguous(_shape(axis.extent for axis in view.axes)))
+            layouts[name] = Layout(contiguous_strides(tuple(axis.extent for axis in view.axes)))
     return layouts
 
 
-def _contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+def contiguous_strides(shape: tuple[Extent, ...]) -> tuple[int, ...]:
     """Return the strides, in elements, of a contiguous array as `runtime.arguments` normalises them."""
     strides: list[int] = []
     step = 1
-    for extent in reversed(shape):
+    for extent in reversed(_shape(shape)):
         strides.append(step)
         step *= max(1, extent)
     return tuple(reversed(strides))

@@ -12,11 +12,12 @@ from pypto.captured import freeze
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import F32, F64, DType
 from pypto.ir.nodes import Module, TileType
+from pypto.made_inputs import contiguous_strides
 from pypto.program import array_view
 from pypto.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument, check_output, read
 from pypto.runtime.overlap import Overlap, overlap
 from pypto.subject import Subject
-from pypto.tracing.views import ConstantView, ScalarView, View
+from pypto.tracing.views import ArrayView, ConstantView, ScalarView, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,21 @@ def _view(argument: Argument, wide: bool) -> View:
     return ConstantView(argument.name, argument.value)
 
 
+def expected_key(views: Mapping[str, View]) -> Hashable:
+    """Return the key of a call with contiguous arrays and Python numbers that look like `views`, sharing no memory."""
+    return tuple(_expected(view) for view in views.values()), (), ()
+
+
+def _expected(view: View) -> Hashable:
+    if isinstance(view, ArrayView):
+        shape = tuple(axis.extent for axis in view.axes)
+        return view.dtype.name, shape, contiguous_strides(shape)
+    if isinstance(view, ScalarView):
+        return (F32 if view.dtype == F64 else view.dtype).name, True
+    frozen: Hashable = freeze(getattr(view, "value", None), 4)
+    return frozen
+
+
 def _key(argument: Argument) -> Hashable:
     if isinstance(argument, ArrayArgument):
         return argument.dtype.name, argument.shape, argument.strides
@@ -119,3 +135,16 @@ def check_partly_shared(call: Call, module: Module) -> None:
     for source, output in call.partly:
         if reads_after_writes(module, source, call.same.get(output, output)):
             raise shared_error(output, source)
+
+
+def copy_notes(call: Call) -> tuple[str, ...]:
+    """Return a note for each input that every launch copies because it partly shares memory with an output."""
+    sizes = {
+        name: item.elements * item.dtype.bytes
+        for name, item in call.arguments.items()
+        if isinstance(item, ArrayArgument)
+    }
+    return tuple(
+        f"{source} shares memory with {output} in other places: each launch copies its {sizes[source]} bytes"
+        for source, output in call.partly
+    )

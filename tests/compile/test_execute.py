@@ -255,8 +255,10 @@ def test_output_that_partly_is_the_input(target):
         buffer = np.arange(extent, dtype=F32)
         wanted = buffer.copy()
         wanted[1:] = buffer[:-1] * 2
-        run(doubled, buffer[:-1], buffer[1:], target=target)
+        kernel = pypto.compile(doubled, target=target)
+        kernel.execute(buffer[:-1], buffer[1:])
         np.testing.assert_array_equal(buffer, wanted)
+        assert f"each launch copies its {4 * (extent - 1)} bytes" in kernel.notes[0]
 
 
 def test_a_transposed_view_of_the_output(target):
@@ -291,6 +293,14 @@ def test_made_inputs_in_the_shapes_that_decorators_cover(target):
     kernel = pypto.compile(tiles, target=target)
     assert kernel.execute().outputs.out.shape == (12, 8)
     assert kernel.execute(np.ones((5, 8), F32), np.zeros((5, 8), F32)).outputs.out.shape == (5, 8)
+
+
+def test_what_known_shapes_compiled_serves_the_first_call(target):
+    shapes = {"x": (3, 5), "out": (3, 5)}
+    for dtype in (np.float32, np.float64):
+        kernel = pypto.compile(scaled, target=target, shapes=shapes, dtypes=dtype)
+        kernel.execute(np.ones((3, 5), dtype), np.zeros((3, 5), dtype))
+        assert "specialisations in memory: 1 of" in kernel.explain()
 
 
 # -- threads and processes

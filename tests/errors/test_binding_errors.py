@@ -79,6 +79,12 @@ def test_unknown_keyword_names_the_nearest(kernel):
     )
 
 
+def test_a_keyword_only_argument_by_position_after_a_quick_call(kernel):
+    for _ in range(3):
+        kernel.execute(X, OUT)
+    error("extra-argument", "got 4", call=lambda: kernel.execute(X, OUT, 1.0, 2.0))
+
+
 def test_argument_given_twice(kernel):
     error("repeated-argument", "got argument 'x' twice", call=lambda: kernel.execute(X, OUT, x=X))
 
@@ -302,6 +308,19 @@ def test_a_module_that_was_compiled_for_other_shapes(tmp_path):
         "compiled for f32[4]",
         call=lambda: kernel.execute(X, OUT, 1.0, 2.0),
     )
+
+
+def test_levels_that_a_target_does_not_take(tmp_path):
+    path = tmp_path / "kernel.pto"
+    kernel = pypto.compile(scaled, target="reference", shapes={"x": 4, "out": 4})
+    path.write_text(kernel.to_text("planned"))
+    failure = error(
+        "level-too-low",
+        "takes PTO IR at level tile, and this module is at level planned",
+        call=lambda: pypto.compile(path, target="cpu").execute(X[:4], OUT[:4].copy(), 1.0, 2.0),
+    )
+    assert failure.location.file == str(path)
+    error("eager-needs-python", "has no Python body", call=lambda: pypto.compile(path, target="eager"))
 
 
 def test_command_line_mistakes(tmp_path):

@@ -18,9 +18,17 @@ ENTRIES: dict[str, Entry] = {
     "config-type": Entry(
         "config is of type {kind}", "pass a pypto.TileConfig, a pypto.BufferConfig or a dict of the same keys"
     ),
+    "eager-needs-python": Entry(
+        "{kernel!r} was read from PTO IR and has no Python body to run eagerly",
+        "use target='reference' or target='cpu'",
+    ),
     "later-option": Entry(
         "{what}: {option}={value!r} is not available in this version",
         "leave {option} out; the README lists what each version can do",
+    ),
+    "level-too-low": Entry(
+        "target {target!r} takes PTO IR at level tile, and this module is at level {level}",
+        "use target='reference', which runs every level, or read the text that `to_text('tile')` gives",
     ),
     "needs-device": Entry(
         "target 'npu' needs torch_npu and an Ascend device, and this machine has none: {why}",
