@@ -78,7 +78,5 @@ RECORDS = (
     ),
     _row_reduction("row_max", rules.ordered_reduction, meanings.max_, "largest along the last axis", "exact"),
     _row_reduction("row_min", rules.ordered_reduction, meanings.min_, "smallest along the last axis", "exact"),
-    _row_reduction(
-        "row_sum", rules.reduction, meanings.sum_, "sum along the last axis", "c * eps * sum|x| * log2(n)"
-    ),
+    _row_reduction("row_sum", rules.reduction, meanings.sum_, "sum along the last axis", "c * eps * sum|x| * log2(n)"),
 )
