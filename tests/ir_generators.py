@@ -207,13 +207,21 @@ class _Maker:
 
     # values and buffers
 
-    def value(self, type_: TileType, pooled: bool = True) -> Value:
+    def value(self, type_: TileType, like: Value | None = None) -> Value:
+        """Return a new value, in a buffer of its own or in that of `like`."""
         self.count += 1
         name = f"{self.source.choice(VALUE_NAMES)}{self.count}"
-        value = Value(name, type_, self.buffer(type_))
-        if pooled:
-            self.pool.append(value)
+        value = Value(name, type_, like.buffer if like else self.buffer(type_))
+        self.pool.append(value)
         return value
+
+    def copied(self, value: Value, like: Value | None = None) -> tuple[list[Statement], Value]:
+        """Return `value` moved into another buffer, below level tile; it is gone for others, so it leaves the pool."""
+        if self.level is Level.TILE:
+            return [], value
+        moved = self.value(value.type, like)
+        self.pool.remove(moved)
+        return [Operation("copy", (value,), (moved,))], moved
 
     def buffer(self, type_: TileType) -> str | None:
         if self.level is Level.TILE or (not type_.shape and self.chance(0.5)):
@@ -314,29 +322,48 @@ class _Maker:
 
     def loop(self, depth: int) -> list[Statement]:
         start, stop, step = self.source.randint(-1, 1), self.source.randint(-1, 4), self.source.choice((1, 1, 2))
-        initial = tuple(self.source.choice(self.pool) for _ in range(self.source.randint(0, 2)))
+        before, initial = self.moved(tuple(self.source.choice(self.pool) for _ in range(self.source.randint(0, 2))))
         index = Symbol(f"{self.source.choice(VALUE_NAMES)}i{self.count}")
         self.count += 1
         pool, indices = list(self.pool), list(self.indices)
-        carried = tuple(self.value(value.type) for value in initial)
+        carried = tuple(self.value(value.type, value) for value in initial)
         if start >= 0 and stop > start:
             self.indices.append((index, stop - 1))
         statements = list(self.body(self.source.randint(0, 4), depth + 1))
         yielded = self.yields(carried, statements)
         self.pool, self.indices = pool, indices
-        results = tuple(self.value(value.type) for value in initial)
-        return [For(index, start, stop, step, carried, initial, tuple(statements), yielded, results)]
+        results = tuple(self.value(value.type, value) for value in initial)
+        return [*before, For(index, start, stop, step, carried, initial, tuple(statements), yielded, results)]
+
+    def moved(self, values: tuple[Value, ...]) -> tuple[list[Statement], tuple[Value, ...]]:
+        """Put each value into a buffer of its own, since a loop overwrites what it starts with."""
+        statements: list[Statement] = []
+        copies = []
+        for value in values:
+            more, copy = self.copied(value)
+            statements += more
+            copies.append(copy)
+        return statements, tuple(copies)
 
     def yields(self, like: tuple[Value, ...], statements: list[Statement]) -> tuple[Value, ...]:
-        yielded = []
+        """Return values to yield, in the buffers of `like`; carried values may not be read after the first copy."""
+        found = []
         for value in like:
-            more, found = self.fitting(value.type)
+            more, one = self.fitting(value.type)
             statements += more
-            yielded.append(found)
+            found.append(one)
+        before, safe = self.moved(tuple(found))
+        statements += before
+        yielded = []
+        for value, one in zip(like, safe, strict=True):
+            more, copy = self.copied(one, value)
+            statements += more
+            yielded.append(copy)
         return tuple(yielded)
 
     def branches(self, depth: int) -> list[Statement]:
-        like = tuple(self.source.choice(self.pool) for _ in range(self.source.randint(0, 2)))
+        like = tuple(self.value(self.source.choice(self.pool).type) for _ in range(self.source.randint(0, 2)))
+        self.pool = [value for value in self.pool if value not in like]
         condition = Condition(self.index(0, 3), self.source.choice(("<", "<=", "==", "!=")), self.index(0, 3))
         pool, stored, bodies = list(self.pool), set(self.stored), []
         for _ in range(2):
@@ -344,7 +371,7 @@ class _Maker:
             statements = list(self.body(self.source.randint(0, 3), depth + 1))
             bodies.append((self.yields(like, statements), tuple(statements)))
         self.pool, self.stored = pool, stored
-        results = tuple(self.value(value.type) for value in like)
+        results = tuple(self.value(value.type, value) for value in like)
         (then_yielded, then_body), (else_yielded, else_body) = bodies
         return [If(condition, then_body, then_yielded, else_body, else_yielded, results)]
 

@@ -351,3 +351,87 @@ def test_load_and_store_are_checked_in_depth() -> None:
     inner = For(Symbol("j"), 0, 2, 1, (), (), (Load(Value("z0", SCALAR), "s", (Range(0, 1),)),), (), ())
     nested = For(Symbol("i"), 0, 2, 1, (), (), (inner,), (), ())
     refuse(replace(TILE, body=(nested,)), "region-rank", "`%z0 = load s[0 : 1] : f32`")
+
+
+def contents(*lines: str) -> Kernel:
+    head = "pto 1\nkernel k(x: gm f32[8]) -> (y: gm f32[8]) level buffered {\n"
+    buffers = "".join(f"  buffer @{name} : ub f32[8] depth 1\n" for name in "pqr")
+    return parse_kernel(head + buffers + "".join(f"  {line}\n" for line in lines) + "}\n", verified=False)
+
+
+KEPT = {
+    "in place": ("%a @p = load x[0 : 8]", "%b @p = neg %a", "store y[0 : 8], %b"),
+    "view of the same memory": (
+        "%a @p = load x[0 : 8]",
+        "%b @p = reshape %a {shape = [2, 4]}",
+        "%c @q = neg %b",
+        "store y[0 : 8], %a",
+    ),
+    "carried through a loop": (
+        "%a @p = load x[0 : 8]",
+        "%b @p = for %i = 0 to 2 carry (%c @p = %a) {",
+        "%d @p = neg %c",
+        "yield %d",
+        "}",
+        "store y[0 : 8], %b",
+    ),
+    "out of both branches": (
+        "%a @p = load x[0 : 8]",
+        "%b @q = if 0 < 1 {",
+        "%c @q = neg %a",
+        "yield %c",
+        "} else {",
+        "%d @q = exp %a",
+        "yield %d",
+        "}",
+        "%e @r = add %a, %b",
+    ),
+}
+
+LOST = {
+    "overwritten": ("%a @p = load x[0 : 8]", "%b @p = neg %a", "store y[0 : 8], %a"),
+    "overwritten through a view": (
+        "%a @p = load x[0 : 8]",
+        "%b @p = reshape %a {shape = [2, 4]}",
+        "%c @p = neg %b",
+        "store y[0 : 8], %a",
+    ),
+    "overwritten by the turn before": (
+        "%a @p = load x[0 : 8]",
+        "for %i = 0 to 2 {",
+        "%b @q = neg %a",
+        "%c @p = neg %b",
+        "}",
+    ),
+    "overwritten in a loop": (
+        "%a @p = load x[0 : 8]",
+        "for %i = 0 to 2 {",
+        "%b @p = load x[0 : 8]",
+        "}",
+        "store y[0 : 8], %a",
+    ),
+    "overwritten in one branch": (
+        "%a @p = load x[0 : 8]",
+        "if 0 < 1 {",
+        "%b @p = load x[0 : 8]",
+        "}",
+        "store y[0 : 8], %a",
+    ),
+    "start of a loop read after it": (
+        "%a @p = load x[0 : 8]",
+        "%b @p = for %i = 0 to 2 carry (%c @p = %a) {",
+        "yield %c",
+        "}",
+        "store y[0 : 8], %a",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_value_is_still_in_its_buffer(name: str) -> None:
+    verify(module(contents(*KEPT[name])))
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_value_is_no_longer_in_its_buffer(name: str) -> None:
+    refuse(contents(*LOST[name]), "buffer-overwritten")

@@ -157,6 +157,13 @@ _LEVELS: dict[str, Entry] = {
     "buffer-size": Entry(
         "{value} takes {needed} bytes but a slot of buffer {buffer} has {available}", "make the buffer's shape larger"
     ),
+    "buffer-overwritten": Entry(
+        "{value} is read from buffer {buffer} after {other} was put there", "give one of the two another buffer"
+    ),
+    "buffer-changed": Entry(
+        "{value} is in buffer {buffer} but {role} {other} is in {place}",
+        "write one buffer for both, and `copy` the value into it first",
+    ),
     "flag-id": Entry("flag id {id}", "use an id from 0 to {limit}"),
     "flag-pipes": Entry(
         "a flag from pipe {source} to pipe {destination}", "name two different pipes of S V M MTE1 MTE2 MTE3 FIX"
