@@ -23,6 +23,8 @@ def truth_error(tracer: Tracer) -> UserError:
         return UserError("tile-while", location)
     if re.search(r"\b(max|min)\(", asked) and "pypto." not in asked:
         return UserError("tile-builtin", location, function="max" if "max(" in asked else "min")
+    if location.column and re.search(r"\b(and|or)\b", asked):
+        return UserError("tile-and-or", location)
     if re.search(r"\bnot\b", asked):
         return UserError("tile-not", location)
     if _CHAINED.search(asked):
