@@ -28,6 +28,7 @@ class Emission:
     buffers: dict[str, Buffer]
     names: dict[str, str] = field(default_factory=dict)
     symbols: dict[Symbol, str] = field(default_factory=dict)
+    named: dict[Index, str] = field(default_factory=dict)
     helpers: set[str] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
     depth: int = 1
@@ -107,7 +108,15 @@ class Emission:
             return str(index)
         if isinstance(index, Symbol):
             return self.symbols[index]
-        return self.index_operation(index)
+        return self.named.get(index) or self.index_operation(index)
+
+    def name_index(self, index: Index) -> None:
+        """Write a variable for an index expression, which `index` then uses."""
+        if isinstance(index, IndexOperation) and index not in self.named:
+            text = self.index(index)
+            name = identifier("n", next(self.counter), "")
+            self.line(f"const int64_t {name} = {text};")
+            self.named[index] = name
 
     def index_operation(self, index: IndexOperation) -> str:
         left, right = self.index(index.left), self.index(index.right)

@@ -6,6 +6,7 @@ Every decision (tiles, buffers, flags, addresses) is in the IR already; rules ar
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -17,8 +18,8 @@ from pypto.codegen.ascendc.names import comment, identifier, place
 from pypto.codegen.ascendc.rules import RULES
 from pypto.ir.base.errors import CompilerBug
 from pypto.ir.base.locations import UNKNOWN, Location
-from pypto.ir.index import product
-from pypto.ir.nodes import Buffer, For, If, Kernel, Level, Load, Module, Operation, Parameter, Statement, Store
+from pypto.ir.index import Index, product
+from pypto.ir.nodes import Buffer, For, If, Kernel, Level, Load, Module, Operation, Parameter, Statement, Store, results
 from pypto.ir.passes.plan_addresses import footprint, whole_repeats
 
 if TYPE_CHECKING:
@@ -135,12 +136,27 @@ def _grid(emission: Emission) -> None:
 
 
 def _body(emission: Emission, body: tuple[Statement, ...]) -> None:
+    outer = dict(emission.named)
+    for index in _extents(body):
+        emission.name_index(index)
     last: Location = UNKNOWN
     for statement in body:
         if statement.location not in (UNKNOWN, last):
             emission.line(f"// {place(statement.location)}")
             last = statement.location
         _statement(emission, statement)
+    emission.named = outer
+
+
+def _extents(body: tuple[Statement, ...]) -> Iterator[Index]:
+    """Yield the offsets and extents that the statements of `body` itself use, in order."""
+    for statement in body:
+        if isinstance(statement, Load | Store):
+            for item in statement.region:
+                yield from (item.offset, item.extent)
+        if not isinstance(statement, For | If):
+            for value in results(statement):
+                yield from value.shape
 
 
 def _statement(emission: Emission, statement: Statement) -> None:

@@ -38,7 +38,7 @@ from pypto.ir.passes.rewriting import Rewriter
 LANES = 64
 """Elements that cuts of the innermost axis are a multiple of: one repeat of f32."""
 
-SMALLEST_TILE = 2048
+SMALLEST_TILE = 1024
 """Elements below which a tile is not made smaller only to occupy more cores."""
 
 Tiles = Mapping[Axis, int]
@@ -60,7 +60,7 @@ def choose_tiles(kernel: Kernel) -> Kernel:
     tiles = {cut.axis: cut.extent for cut in cuts}
     _shrink_to_fit(kernel, analysis, cuts, tiles)
     if not kernel.grid:
-        _occupy(kernel, cuts, tiles)
+        _occupy(kernel, cuts, tiles, _largest_store(kernel))
     return _tiled(kernel, analysis, cuts, tiles)
 
 
@@ -141,12 +141,20 @@ def _rounded(cut: Cut, tile: int) -> int:
     return max(cut.smallest, tile // cut.smallest * cut.smallest)
 
 
-def _occupy(kernel: Kernel, cuts: list[Cut], tiles: dict[Axis, int]) -> None:
-    """Make tiles smaller until there are as many as cores, and even out the last round."""
+def _largest_store(kernel: Kernel) -> int:
+    sizes = [math.prod(_known(item.value.shape)) for item in walk(kernel.body) if isinstance(item, Store)]
+    return max(sizes, default=1)
+
+
+def _occupy(kernel: Kernel, cuts: list[Cut], tiles: dict[Axis, int], total: int) -> None:
+    """Make tiles smaller until there are as many as cores, and even out the last round.
+
+    `total` is the number of elements of the largest stored array.
+    """
     cores = core_limit(kernel)
     for cut in cuts:
         others = math.prod(_count(item, tiles) for item in cuts if item is not cut)
-        elements = math.prod(tiles[item.axis] for item in cuts if item is not cut)
+        elements = max(1, total // (cut.extent * others))
         rounds = max(1, -(-_count(cut, tiles) * others // cores))
         wanted = max(1, rounds * cores // others)
         even = -(-cut.extent // wanted)
