@@ -121,6 +121,9 @@ def _check_arguments(kernel: Kernel, known: dict[str, Parameter]) -> None:
         if outer.type != item.type or outer.scalar != item.scalar:
             details = {"parameter": item.name, "inner": _describe(item), "outer": _describe(outer)}
             raise Violation("argument-type", item, kernel=kernel.name, **details)
+        if outer.role is Role.IN and item.role is not Role.IN:
+            details = {"parameter": item.name, "role": item.role.value}
+            raise Violation("argument-role", item, kernel=kernel.name, **details)
 
 
 def _describe(parameter: Parameter) -> str:

@@ -128,6 +128,8 @@ def check_addresses(kernel: Kernel, memories: dict[Space, Memory]) -> None:
     used = sorted((item for item in kernel.buffers if item.name in lives.spans), key=_start)
     for position, first in enumerate(used):
         for second in used[position + 1 :]:
+            if _start(second) >= _end(first):
+                break  # sorted by address: no later one overlaps either
             if first.space is second.space and _overlap(first, second) and lives.meet(first.name, second.name):
                 details = {"first": first.name, "first_bytes": _bytes(first), "space": first.space.value}
                 details |= {"second": second.name, "second_bytes": _bytes(second)}

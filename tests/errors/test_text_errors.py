@@ -102,6 +102,12 @@ CASES: list[tuple[str, str, tuple[int, int], str]] = [
         (3, 10),
         "x is gm f32[4] in kernel k but gm f32[8] in the module",
     ),
+    (
+        "argument-role",
+        "pto 1\nmodule m(x: gm f32[4])\nkernel k(x: inout gm f32[4]) level tile {\n}\n",
+        (3, 10),
+        "x is an input of the module but inout in kernel k",
+    ),
     ("unknown-operation", tile("  %b = sqr %a"), (4, 8), "no operation called sqr"),
     ("unknown-attribute", tile("  %b = sum %a {axis = 0}"), (4, 16), "sum has no attribute called axis"),
     ("missing-attribute", tile("  %b = sum %a : f32[1, 1]"), (4, 3), "sum needs the attribute axes"),

@@ -301,6 +301,7 @@ def test_kernels_of_a_module_agree() -> None:
         (Module("m", TILE.parameters, (), (TILE, TILE)), "duplicate-kernel"),
         (Module("m", TILE.parameters[1:], (), (TILE,)), "unknown-argument"),
         (Module("m", (replace(TILE.parameters[0], type=SCALAR), *TILE.parameters[1:]), (), (TILE,)), "argument-type"),
+        (Module("m", tuple(replace(item, role=Role.IN) for item in TILE.parameters), (), (TILE,)), "argument-role"),
         (Module("m", TILE.parameters + PLANNED.parameters, (), (TILE,)), "duplicate-parameter"),
         (Module("m", TILE.parameters, (), (replace(TILE, body=()), replace(PLANNED, name="p"))), "mixed-levels"),
     ):

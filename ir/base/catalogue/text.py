@@ -56,6 +56,10 @@ _NAMES: dict[str, Entry] = {
         "kernel {kernel} takes {parameter}, which is neither a parameter nor an intermediate of the module",
         "add it to the module line, or write `intermediate {parameter}: gm ...`",
     ),
+    "argument-role": Entry(
+        "{parameter} is an input of the module but {role} in kernel {kernel}",
+        "declare it `inout`, or as an output, in the module line",
+    ),
     "argument-type": Entry(
         "{parameter} is {inner} in kernel {kernel} but {outer} in the module",
         "declare it with the same type in both places",
