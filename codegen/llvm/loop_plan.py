@@ -11,7 +11,7 @@ from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import Affine
 from pypto.codegen.llvm.code import Machine
 from pypto.codegen.llvm.groups import Group
-from pypto.codegen.llvm.program import Access, Axis, Node, NodeKind, Task
+from pypto.codegen.llvm.program import Access, Axis, Node, NodeKind, Task, bounding_symbols
 from pypto.ir.index import Symbol
 
 GATHER_COST = 6.0
@@ -103,7 +103,10 @@ def _vector_axis(group: Group, machine: Machine) -> Axis | None:
     accesses = {(access.array.name, access.index): access for task in group.tasks for access in task.reads}
     listed = [*accesses.values(), *(task.target for task in group.tasks if task.reduction is None)]
     best: tuple[float, Axis] | None = None
+    bounding = bounding_symbols(group.tasks[0].axes)
     for axis in group.tasks[0].axes:
+        if axis.symbol in bounding:
+            continue
         cost = sum(_access_cost(access, axis.symbol) for access in listed) + 1.0
         used = axis.extent / (lanes * max(1, -(-axis.extent // lanes)))
         cost /= max(used, 1 / 64)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import ZERO, Affine
-from pypto.codegen.llvm.program import Access, Array, Axis, Choice, Repeat, Statement, Task, tasks
+from pypto.codegen.llvm.program import Access, Array, Axis, Choice, Repeat, Statement, Task, bounding_symbols, tasks
 from pypto.ir.index import Symbol
 
 
@@ -38,6 +39,8 @@ class Merger:
 
     ranges: dict[Symbol, affine.Bounds]
     parallel: set[Symbol]
+    fixed: frozenset[str] = frozenset()
+    """Arrays that keep their axes."""
     views: dict[tuple[str, int, tuple[int, ...]], Array] = field(default_factory=dict)
 
     def run(self, statements: list[Statement]) -> list[Statement]:
@@ -79,7 +82,7 @@ class Merger:
             for position, index in enumerate(access.index):
                 if index == affine.symbol(outer) and found.setdefault(name, position) != position:
                     return None
-        return None if guarded & found.keys() else found
+        return None if (guarded | self.fixed) & found.keys() else found
 
     def merge(self, statements: list[Statement], outer: Axis, inner: Axis) -> list[Statement]:
         extent = outer.extent * inner.extent
@@ -159,6 +162,8 @@ def _task_fits(task: Task, outer: Axis, inner: Axis) -> bool:
         return False
     if any(isinstance(node.value, Affine) for node in task.nodes):
         return False
+    if bounding_symbols(task.axes) & {outer.symbol, inner.symbol}:
+        return False
     return all(_access_fits(access, outer, inner) for access in (*task.reads, task.target))
 
 
@@ -183,3 +188,21 @@ def _mentions(index: Affine, outer: Axis, inner: Axis) -> bool:
         return False
     found = affine.symbols(index)
     return outer.symbol in found or inner.symbol in found
+
+
+def contiguous_axis(all_tasks: list[Task]) -> Symbol | None:
+    """Return the axis along which most of the memory is contiguous."""
+    weights: dict[Symbol, int] = {}
+    for task in all_tasks:
+        bounding = bounding_symbols(task.axes)
+        for access in (*task.reads, task.target):
+            for axis in task.axes:
+                if axis.symbol not in bounding and abs(stride(access, axis.symbol)) == 1:
+                    weight = math.prod(access.array.shape)
+                    weights[axis.symbol] = weights.get(axis.symbol, 0) + weight
+    return max(sorted(weights, key=lambda symbol: symbol.name), key=lambda symbol: weights[symbol], default=None)
+
+
+def stride(access: Access, symbol: Symbol) -> int:
+    """Return how many elements further the access is when `symbol` grows by one, as far as it is linear in it."""
+    return sum(step * index.coefficient(symbol) for step, index in zip(access.array.strides, access.index, strict=True))

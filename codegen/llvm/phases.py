@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import ZERO, Affine
 from pypto.codegen.llvm.evaluation import Indexing, rename
-from pypto.codegen.llvm.merging import Merger, change_accesses, transform
+from pypto.codegen.llvm.merging import Merger, change_accesses, contiguous_axis, transform
 from pypto.codegen.llvm.nests import Nest, form_nests
 from pypto.codegen.llvm.program import Access, Array, Axis, Home, Program, Repeat, Statement, Task, tasks
+from pypto.codegen.llvm.splitting import split_reductions
 from pypto.ir.index import Symbol
 
 BLOCK_ELEMENTS = 16384
@@ -72,7 +73,7 @@ def plan(program: Program, placement: Placement, widest: int) -> list[PhasePlan]
     if program.grid:
         return [_grid_phase(program, placement)]
     indexing = Indexing(program.ranges)
-    nests = form_nests(program.body, indexing)
+    nests = form_nests(split_reductions(program), indexing)
     shared = _shared(nests)
     for array in program.arrays:
         if array.name in shared:
@@ -120,17 +121,22 @@ def _renamed(nest: Nest) -> list[Statement]:
         if all(old == new for old, new in values.items()):
             return task
         forms = {old: affine.symbol(new) for old, new in values.items()}
-        axes = tuple(replace(axis, symbol=values[axis.symbol]) for axis in task.axes)
+        axes = tuple(_renamed_axis(axis, values[axis.symbol], forms, nest.indexing.ranges) for axis in task.axes)
         return change_accesses(task, axes, lambda access: rename(access, forms, nest.indexing.ranges))
 
     return transform(nest.statements, change)
+
+
+def _renamed_axis(axis: Axis, symbol: Symbol, forms: Mapping[Symbol, Affine], ranges: affine.Ranges) -> Axis:
+    lower, upper = affine.substitute(axis.lower, forms, ranges), affine.substitute(axis.upper, forms, ranges)
+    return replace(axis, symbol=symbol, lower=lower, upper=upper)
 
 
 def _outers(
     all_tasks: list[Task], parallel: set[Symbol], indexing: Indexing, number: int, widest: int
 ) -> tuple[Outer, ...]:
     extents = {axis.symbol: axis.extent for task in all_tasks for axis in task.axes}
-    contiguous = _contiguous_axis(all_tasks)
+    contiguous = contiguous_axis(all_tasks)
     inner = max((_inner_elements(task, parallel) for task in all_tasks), default=1)
     outers = []
     for symbol in sorted(parallel, key=lambda item: (item == contiguous, item.name)):
@@ -151,23 +157,6 @@ def _block(extent: int, inner: int, widest: int) -> int:
     step = 4 * widest
     wanted = max(SHORTEST_BLOCK, BLOCK_ELEMENTS // max(1, inner))
     return extent if extent <= wanted else -(-wanted // step) * step
-
-
-def _contiguous_axis(all_tasks: list[Task]) -> Symbol | None:
-    """Return the axis along which most of the memory is contiguous."""
-    weights: dict[Symbol, int] = {}
-    for task in all_tasks:
-        for access in (*task.reads, task.target):
-            for axis in task.axes:
-                if abs(stride(access, axis.symbol)) == 1:
-                    weight = math.prod(access.array.shape)
-                    weights[axis.symbol] = weights.get(axis.symbol, 0) + weight
-    return max(sorted(weights, key=lambda symbol: symbol.name), key=lambda symbol: weights[symbol], default=None)
-
-
-def stride(access: Access, symbol: Symbol) -> int:
-    """Return how many elements further the access is when `symbol` grows by one, as far as it is linear in it."""
-    return sum(step * index.coefficient(symbol) for step, index in zip(access.array.strides, access.index, strict=True))
 
 
 def _inside(

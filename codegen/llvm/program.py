@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Union
 
-from pypto.codegen.llvm.affine import Affine
+from pypto.codegen.llvm.affine import Affine, symbols
 from pypto.ir.dtypes import DType
 from pypto.ir.index import Symbol
 from pypto.ir.nodes import Attribute, Condition
@@ -99,6 +99,11 @@ class Axis:
     lower: Affine
     upper: Affine
     reduced: bool = False
+
+
+def bounding_symbols(axes: tuple[Axis, ...]) -> frozenset[Symbol]:
+    """Return the symbols that the bounds of the loops depend on."""
+    return frozenset().union(*(symbols(form) for axis in axes for form in (axis.lower, axis.upper)))
 
 
 @dataclass(frozen=True, slots=True)

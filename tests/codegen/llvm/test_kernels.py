@@ -388,3 +388,20 @@ def test_neon_code_compiles() -> None:
     for module in (layer_norm_gelu_add(9, 100), softmax((5, 33), 0), reduction("max", (7, 9), (1,), I8)):
         content = cross_compile(module, normal_arrays(module), "aarch64-unknown-linux-gnu", "+neon", 128)
         assert content[:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "mean"])
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [((600001,), (0,)), ((3, 100003), (1,)), ((40000, 7), (0,)), ((2, 700, 203), (1, 2)), ((601, 599), (0, 1))],
+)
+def test_large_reductions_are_split_by_shape(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    module = reduction(name, shape, axes)
+    arrays = normal_arrays(module)
+    arrays["x"] = np.abs(arrays["x"])
+    check(module, arrays)
+    phases = emit(module, layouts(arrays), machine()).phases
+    assert len(phases) == 2
+    assert phases[0].items >= 7
+    transposed = dict(arrays, x=np.asfortranarray(arrays["x"]))
+    check(module, transposed)
