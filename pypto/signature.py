@@ -100,21 +100,20 @@ def _shared_memory(
 ) -> tuple[dict[str, str], tuple[tuple[str, str], ...]]:
     """Return the arguments that are the same memory as an earlier one, and the pairs (input, output) that partly are.
 
-    Only pairs of which one is written count. Raises UserError ``aliased-arguments`` for two outputs that partly share.
+    Only memory that is written counts. Raises UserError ``aliased-arguments`` for two outputs that partly share.
     """
     written = frozenset(outputs)
-    arrays = [item for item in arguments.values() if isinstance(item, ArrayArgument)]
-    same: dict[str, str] = {}
-    partly: list[tuple[str, str]] = []
-    for position, second in enumerate(arrays):
-        for first in arrays[:position]:
-            if not written & {first.name, second.name}:
-                continue
-            found = overlap(first, second)
-            if found is Overlap.SAME:
-                same.setdefault(second.name, same.get(first.name, first.name))
-            elif found is Overlap.PARTLY:
-                partly.append(_input_and_output(first, second, written))
+    arrays = [item for item in arguments.values() if isinstance(item, ArrayArgument) and item.elements]
+    groups: dict[Hashable, list[str]] = {}
+    for item in arrays:
+        groups.setdefault((item.address, item.dtype.name, item.shape, item.strides), []).append(item.name)
+    same = {name: names[0] for names in groups.values() if written & set(names) for name in names[1:]}
+    partly = [
+        _input_and_output(first, second, written)
+        for position, second in enumerate(arrays)
+        for first in arrays[:position]
+        if written & {first.name, second.name} and overlap(first, second) is Overlap.PARTLY
+    ]
     return same, tuple(partly)
 
 

@@ -250,6 +250,90 @@ def test_output_that_is_the_input_means_what_numpy_means(target):
     np.testing.assert_array_equal(out2, a + 2)
 
 
+def test_both_inputs_and_the_output_are_one_memory(target):
+    @tile
+    def twice(x, y, out, other):
+        out[:] = x + y
+        other[:] = x + y
+
+    x, other = np.arange(33, dtype=F32), np.zeros(33, F32)
+    run(twice, x, x, x, other, target=target)
+    np.testing.assert_array_equal(x, np.arange(33) * 2)
+    np.testing.assert_array_equal(other, np.arange(33) * 4)
+
+
+@tile
+def transposed(x, out):
+    out[:] = x.T + x
+
+
+@tile
+def reversed_rows(x, out):
+    out[:] = x[::-1] * 2.0
+
+
+@tile
+def shifted(x, out):
+    out[1:] = x[:-1] + 1.0
+
+
+@tile
+def carried(x, out):
+    for i in pypto.loop(4):
+        out[i + 1] = x[i] + 1.0
+
+
+@tile
+def centred(x, out):
+    out[:] = x - pypto.mean(x, axis=0, keepdims=True)
+
+
+@tile
+def normalised(x, out):
+    out[:] = pypto.nn.softmax(x, axis=-1)
+
+
+@tile
+def again(x, out):
+    out[:] = x * 2.0
+    out[:2] = x[3:5]
+    out += x
+
+
+def in_numpy(name, x):
+    """What the kernels above mean when `out` is `x`."""
+    if name == "transposed":
+        x[:] = x.T + x
+    elif name == "reversed_rows":
+        x[:] = x[::-1] * 2
+    elif name == "shifted":
+        x[1:] = x[:-1] + 1
+    elif name == "carried":
+        for i in range(4):
+            x[i + 1] = x[i] + 1
+    elif name == "centred":
+        x[:] = x - x.mean(axis=0, keepdims=True)
+    elif name == "normalised":
+        x[:] = np.exp(x - x.max(-1, keepdims=True)) / np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True)
+    else:
+        x[:] = x * 2
+        x[:2] = x[3:5]
+        x += x
+
+
+@pytest.mark.parametrize(
+    "kernel", [transposed, reversed_rows, shifted, carried, centred, normalised, again], ids=lambda item: item.name
+)
+@pytest.mark.parametrize("extent", [5, 130])
+def test_in_place_means_what_numpy_means(target, kernel, extent):
+    x = np.random.default_rng(3).random((extent, extent)).astype(F32)
+    wanted = x.copy()
+    in_numpy(kernel.name, wanted)
+    result = run(kernel, x, x, target=target, verify=True)
+    np.testing.assert_allclose(x, wanted, rtol=1e-5, atol=1e-6)
+    assert result.verification_passed, result.verification_error
+
+
 def test_output_that_partly_is_the_input(target):
     for extent in (9, 1000):
         buffer = np.arange(extent, dtype=F32)

@@ -10,10 +10,6 @@ ENTRIES: dict[str, Entry] = {
     "repeated-argument": Entry(
         "{kernel}() got argument {argument!r} twice: by position and by name", "give it once; the call is {call}"
     ),
-    "constant-argument": Entry(
-        "argument {argument!r} of {kernel} is of type {kind}, which is neither an array, a number nor hashable",
-        "pass a NumPy array, a torch CPU tensor, a number, or a hashable constant such as a tuple or a string",
-    ),
     "constant-type": Entry(
         "argument {argument!r} of {kernel} is of type {kind}, but it is annotated {annotation}",
         "pass a Python {annotation}, or remove the annotation to pass it as a traced value",
