@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from pypto.ir import syntax
 
-_HEADER = re.compile(r"(?:[ \t\f\r\n]|#[^\n]*)*pto[ \t]+(\d{1,20})(?!\w)")
+_HEADER = re.compile(r"(?:[ \t\f\r]*(?:#[^\n]*)?\n)*[ \t\f]*pto[ \t\f]+(\d{1,20})(?!\w)")
 _BRACKETS = re.compile(r'"(?:[^"\\\n]|\\.)*"?|#[^\n]*|[\[({]|[\])}]')
 
 

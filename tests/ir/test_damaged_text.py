@@ -90,6 +90,14 @@ def test_mutations(level: Level) -> None:
         "pto " + "9" * 100000,
         "pto 1\n" + "#" * 100000,
         "\n" * 100000,
+        "#" * 100000,
+        "\n#" * 50000,
+        "# #\r\n" * 20000 + "ptopto",
+        " " * 100000,
+        "pto 1\n" + "\r\n # \r" * 30000 + "x",
+        "pto 1\nkernel k(" + "\n" * 50000,
+        "pto 1\nkernel k() level tile {\n" + "%a" * 50000,
+        "pto 1\nkernel k() level tile {\n  %a = neg " + "%a, " * 50000,
         "pto 1" + " \n" * 100000 + "#",
         '"' * 100000,
         "pto 1\n" + '"\\' * 50000,
@@ -97,7 +105,7 @@ def test_mutations(level: Level) -> None:
         "\ufeffpto 1\n",
         "pto 1\nkernel k() level tile {\n}\n" * 2,
     ],
-    ids=range(18),
+    ids=range(26),
 )
 def test_hostile_text(text: str) -> None:
     start = time.monotonic()
