@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypto.ir.dtypes import DType
-from pypto.ir.operations.table import SUM_BOUND, TABLE
+from pypto.ir.operations.records import SUM_BOUND
+from pypto.ir.operations.table import TABLE
 
 Array = NDArray[Any]
 

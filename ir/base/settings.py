@@ -46,16 +46,13 @@ _NAMES = {item.name: item for item in dataclasses.fields(Settings)}
 
 
 def _parse(name: str, text: str) -> int | bool | str:
-    default_type = {"debug": int, "verify": bool, "num_threads": int, "vector_bits": int, "specializations": int}
-    kind = default_type.get(name, str)
+    kind = type(getattr(Settings(), name))
     try:
         if kind is bool:
             return bool(int(text or "0"))
-        return kind(text)
+        return int(text) if kind is int else text
     except ValueError:
-        raise UserError(
-            "setting-value", None, setting=f"PYPTO_{name.upper()}", value=text, kind=kind.__name__
-        ) from None
+        raise UserError("setting-value", setting=f"PYPTO_{name.upper()}", value=text, kind=kind.__name__) from None
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
