@@ -4,7 +4,6 @@ runs them.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Mapping
@@ -17,6 +16,7 @@ from pypto.caller import PLACED_AT_CALLER
 from pypto.captured import Captured
 from pypto.compiler import Built, build, lower, stage_names
 from pypto.config import Options
+from pypto.fork_safe_lock import ForkSafeLock
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import Settings, current
 from pypto.ir.nodes import Level, Module
@@ -70,7 +70,7 @@ class CompiledKernel:
     def __init__(self, subject: Subject, options: Options, target: str, known: KnownShapes) -> None:
         self._subject, self._options, self.target, self._known = subject, options, target, known
         self._built: OrderedDict[Any, Built] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
         self._captured = Captured(subject.functions)
         self._quick: _Quick | None = None
         self._last: Built | None = None
@@ -98,7 +98,7 @@ class CompiledKernel:
 
     # -- running
 
-    def execute(self, *arguments: Any, verify: bool = False, **keywords: Any) -> Result:
+    def execute(self, /, *arguments: Any, verify: bool = False, **keywords: Any) -> Result:
         """Run the kernel: its outputs are written in place.
 
         Arguments are NumPy arrays, torch CPU tensors and numbers, given by position or name as to the tile function.

@@ -11,6 +11,7 @@ of the dump, of the row in `profile()`, and what `to_text` and ``pypto ir --emit
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -116,6 +117,8 @@ def build(
     program = stages.run("tile", subject.program, views, options)
     stages.run("verify", _verify, program.module)
     built = Built(program, stages, views, (*assumed, *program.notes), assumed)
+    if current().debug >= 1:
+        _print_notes(subject.name, built.notes)
     if target == "cpu" and built.module.level is not Level.TILE:
         raise UserError("level-too-low", subject.location, target=target, level=built.module.level.value)
     if target == "cpu":
@@ -153,6 +156,11 @@ def lower(stages: Stages, module: Module, options: Options) -> Module:
     planned = stages.run_passes(module, NPU_PASSES)
     check_slots(planned, options)
     return planned
+
+
+def _print_notes(name: str, notes: tuple[str, ...]) -> None:
+    for note in notes:
+        print(f"pypto: {name}: {note}", file=sys.stderr)
 
 
 def stage_names(target: str) -> tuple[str, ...]:

@@ -63,7 +63,8 @@ class Stages:
         if isinstance(result, Module):
             self.modules[name] = result
             dump(result, number, name)
-        elif isinstance(result, str) and current().dump:
+        elif current().dump and (isinstance(result, str) or hasattr(result, "text")):
             folder = Path(current().dump)
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{number:02}-{name}.txt").write_text(result, encoding="utf-8")
+            text, ending = (result, "cpp") if isinstance(result, str) else (getattr(result, "text", ""), "ll")
+            (folder / f"{number:02}-{name}.{ending}").write_text(text, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 
@@ -106,6 +107,16 @@ def test_none_and_strings_are_constants(target):
     np.testing.assert_array_equal(out, -x)
     kernel.execute(x, out, "plain", np.ones(3, F32))
     np.testing.assert_array_equal(out, x + 1)
+
+
+def test_any_parameter_name_may_be_a_keyword(target):
+    @tile
+    def odd(self, arguments, out):
+        out[:] = self + arguments
+
+    ones, out = np.ones(3, F32), np.zeros(3, F32)
+    run(odd, self=ones, arguments=ones, out=out, target=target)
+    assert (out == 2).all()
 
 
 # -- results
@@ -408,6 +419,20 @@ def test_eight_threads_call_one_kernel(target):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_fork_while_another_thread_compiles():
+    kernel = pypto.compile(doubled, target="cpu")
+    kernel.execute(np.ones(3, F32), np.zeros(3, F32))
+    with kernel._lock:  # as a compiling thread holds it
+        child = os.fork()
+        if child == 0:
+            x, out = np.arange(40, dtype=F32), np.zeros(40, F32)
+            thread = threading.Thread(target=kernel.execute, args=(x, out))
+            thread.start()
+            thread.join(30)
+            os._exit(0 if np.array_equal(out, x * 2) else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_pickling_by_source(target):

@@ -145,7 +145,7 @@ def test_llvm_source_and_saved_files(tmp_path):
 def test_dumps_are_numbered_and_named_like_the_timings(tmp_path):
     with pypto.settings(dump=str(tmp_path)):
         kernel = pypto.compile(plain, target="cpu", shapes={"x": (8, 8), "out": (8, 8)})
-    assert (tmp_path / "00-tile.pto").exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"00-tile.pto", "02-source.ll"}
     assert [item.name for item in kernel.profile().stages] == ["tile", "verify", "source", "library", "launch"]
 
 
@@ -202,6 +202,14 @@ def test_explain_lists_intermediates_with_their_size():
     text = kernel.explain()
     assert "y: f32[8, 4], 128 bytes" in text
     assert "phases" in text
+
+
+def test_notes_go_to_standard_error_when_asked(capsys):
+    with pypto.settings(debug=2):
+        pypto.compile(scaled, target="reference").execute()
+    printed = capsys.readouterr().err
+    assert "pypto: scaled: x: shape (256, 64) taken from the decorator" in printed
+    assert "pypto: tile: " in printed
 
 
 def test_notes_and_tiling():
