@@ -71,7 +71,7 @@ def condition(x, out):
         out[:] = x
 
 
-@wrong("tile-and-or", "(a > 0) & (b > 0)", "x > 0.0")
+@wrong("tile-and-or", "(a > 0) & (b > 0)", "x > 0.0 and x < 1.0")
 def both(x, out):
     out[:] = pypto.where(x > 0.0 and x < 1.0, x, 0.0)
 
