@@ -14,7 +14,7 @@ declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare void @PyErr_Clear()
 declare ptr @PyObject_GetAttr(ptr, ptr)
 declare ptr @PyObject_CallNoArgs(ptr)
-declare ptr @PyObject_CallOneArg(ptr, ptr)
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
 declare ptr @PyObject_VectorcallMethod(ptr, ptr, i64, ptr)
 declare i32 @PyObject_RichCompareBool(ptr, ptr, i32)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
@@ -497,7 +497,7 @@ bump:
   %no.tuple = icmp eq ptr %tuple, null
   br i1 %no.tuple, label %error, label %call
 call:
-  %result = call ptr @PyObject_CallOneArg(ptr %function, ptr %tuple)
+  %result = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %function, ptr %tuple, ptr null)
   call void @Py_DecRef(ptr %tuple)
   %failed = icmp eq ptr %result, null
   br i1 %failed, label %inference, label %drop

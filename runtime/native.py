@@ -32,7 +32,7 @@ _FUTEX_CALL = {"x86_64": 202, "aarch64": 98}
 _PYTHON_FUNCTIONS = (
     "PyCapsule_GetPointer", "PyErr_CheckSignals", "PyErr_Clear", "PyErr_SetNone", "PyEval_RestoreThread",
     "PyEval_SaveThread", "PyFloat_AsDouble", "PyLong_AsLongLongAndOverflow", "PyOS_getsig", "PyOS_setsig",
-    "PyObject_CallNoArgs", "PyObject_CallOneArg", "PyObject_GetAttr", "PyObject_RichCompareBool",
+    "PyObject_CallNoArgs", "PyObject_CallFunctionObjArgs", "PyObject_GetAttr", "PyObject_RichCompareBool",
     "PyObject_VectorcallMethod", "PyThread_get_thread_ident", "PyTuple_Pack", "Py_DecRef", "Py_IncRef",
 )  # fmt: skip
 _SYMBOLS = (

@@ -12,7 +12,7 @@ from hand_kernels import LONG, add_code, launcher, read_all, scalars_code, two_p
 
 from pypto.codegen.llvm.code import CpuCode
 from pypto.ir.base.errors import UserError
-from pypto.ir.dtypes import F64
+from pypto.ir.dtypes import ALL, F64, DType
 from pypto.runtime import native
 from pypto.runtime.arguments import ConstantArgument, read
 from pypto.runtime.launcher import Launcher, Mode
@@ -78,6 +78,23 @@ def test_torch(raw_fields: bool) -> None:
         untracked = torch.zeros(8, 8)
     assert fast(x, y, untracked) is True
     assert torch.equal(untracked, x + y)
+
+
+@pytest.mark.parametrize("dtype", ALL, ids=str)
+@pytest.mark.parametrize("framework", ["numpy", "torch"])
+def test_every_dtype_is_told_from_every_other(framework: str, dtype: DType) -> None:
+    x, y, out = arrays()
+
+    def value(kind: DType) -> Any:
+        if framework == "numpy":
+            return np.zeros((2, 3), kind.numpy)
+        torch = pytest.importorskip("torch")
+        return torch.zeros(2, 3, dtype=getattr(torch, kind.long_name))
+
+    fast = make(True).fast_call([read("unused", value(dtype)), *read_all(x=x, y=y, out=out)])
+    assert type(fast) is type(len)
+    for other in ALL:
+        assert fast(value(other), x, y, out) is (True if other == dtype else NotImplemented)
 
 
 @BOTH
