@@ -232,7 +232,8 @@ def _run(tracer: Tracer, function: TileFunction, given: Arguments) -> dict[str, 
             return _run_blocks(tracer, function, given, meaning)
         return _run_once(tracer, function, given, views, meaning)
     finally:
-        del tracer.memories[memories:]
+        added = tracer.memories[memories:]
+        tracer.memories[memories:] = [memory for memory in added if not isinstance(memory, Recut)]
 
 
 def _view(tracer: Tracer, parameter: inspect.Parameter, given: Arguments) -> View:
@@ -326,6 +327,8 @@ def _written(tracer: Tracer, function: TileFunction, output: _Output) -> Tile:
 
 
 def _run_blocks(tracer: Tracer, function: TileFunction, given: Arguments, meaning: Meaning) -> dict[str, Tile]:
+    from pypto.tracing.executor import EagerIndex
+
     assert meaning.block is not None
     count = meaning.block.extent
     before = tracer.block
@@ -337,7 +340,7 @@ def _run_blocks(tracer: Tracer, function: TileFunction, given: Arguments, meanin
         if tracer.eager:
             assert isinstance(count, int)
             for number in range(count):
-                _run_block(tracer, function, arguments, views, number)
+                _run_block(tracer, function, arguments, views, EagerIndex(number))
         else:
             run = LoopRun(Loop(tracer, 0, count, 1), (), 0)
             for index in run:

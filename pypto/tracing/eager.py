@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pypto.ir.base.errors import UserError
 from pypto.ir.index import evaluate
-from pypto.tracing.executor import Executor
+from pypto.tracing.executor import EagerIndex, Executor
 from pypto.tracing.storage import Memory, Scalar, Storage
 from pypto.tracing.tiles import Tile
 from pypto.tracing.trace import check_python, run_body
@@ -58,14 +58,14 @@ def _run_item(
         view.name: _array(view, arrays, scalars, item, block) for view in views if not isinstance(view, ConstantView)
     }
     tracer = Executor({name: array for name, array in seen.items() if array is not None})
-    tracer.block = block
+    tracer.block = None if block is None else EagerIndex(block)
     arguments: dict[str, Any] = {}
     for view in views:
         arguments[view.name] = (
             view.value if isinstance(view, ConstantView) else Tile(tracer, _storage(tracer, view, seen))
         )
     if block is not None and "tile_id" in (parameter.name for parameter in function.parameters):
-        arguments["tile_id"] = block
+        arguments["tile_id"] = EagerIndex(block)
     run_body(tracer, function, arguments)
     tracer.root.close()
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +79,43 @@ class Executor(Tracer):
         array[np.ix_(*(item[keep] for item, keep in zip(positions, inside, strict=True)))] = kept
 
 
+class EagerIndex(int):
+    """A loop index or block id of eager mode: an int whose arithmetic with floats rounds as in a traced kernel."""
+
+    def _operate(self, name: str, operate: Callable[[Any, Any], Any], other: Any, swap: bool = False) -> Any:
+        if type(other) in (int, EagerIndex) and name != "div":
+            return EagerIndex(operate(other, int(self)) if swap else operate(int(self), other))
+        if not isinstance(other, (int, float)):
+            return NotImplemented
+        from pypto.tracing.elementwise import apply
+
+        return apply(name, other, int(self)) if swap else apply(name, int(self), other)
+
+    def __add__(self, other: Any) -> Any:
+        return self._operate("add", operator.add, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._operate("add", operator.add, other, swap=True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._operate("sub", operator.sub, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._operate("sub", operator.sub, other, swap=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._operate("mul", operator.mul, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._operate("mul", operator.mul, other, swap=True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._operate("div", operator.truediv, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._operate("div", operator.truediv, other, swap=True)
+
+
 def _number(value: Attribute) -> Any:
     if isinstance(value, tuple):
         return tuple(_number(item) for item in value)
@@ -96,6 +134,11 @@ def _index(positions: list[NDArray[np.int64]]) -> Any:
 
 def _inside(positions: list[NDArray[np.int64]], shape: tuple[int, ...]) -> list[NDArray[np.bool_]]:
     return [(item >= 0) & (item < extent) for item, extent in zip(positions, shape, strict=True)]
+
+
+def turns(numbers: range) -> Iterator[EagerIndex]:
+    """Yield the turns of an eager loop."""
+    return map(EagerIndex, numbers)
 
 
 def shown_array(tile: Tile) -> str:

@@ -53,13 +53,16 @@ class Loop:
         if not _starts_for(frame.f_code, frame.f_lasti):
             raise UserError("loop-direct", self.location)
         if self.tracer.eager:
-            return iter(self._range())
+            return self.turns()
         return LoopRun(self, None, 0)
 
-    def _range(self) -> range:
+    def turns(self) -> Iterator[Any]:
+        """Return the numbers of an eager loop."""
+        from pypto.tracing.executor import turns
+
         assert isinstance(self.start, int)
         assert isinstance(self.stop, int)
-        return range(self.start, self.stop, self.step)
+        return turns(range(self.start, self.stop, self.step))
 
     def __len__(self) -> int:
         raise UserError("loop-direct", self.location)
@@ -86,7 +89,7 @@ def enter(iterable: Any, names: tuple[str, ...], break_line: int) -> tuple[Any, 
     if not isinstance(iterable, Loop):
         return iterable, None
     if iterable.tracer.eager:
-        return iterable._range(), None
+        return iterable.turns(), None
     run = LoopRun(iterable, names, break_line)
     return run, run
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
 
-from pypto.ir.index import Index, Symbol
+import numpy as np
+from numpy.typing import NDArray
+
+from pypto.ir.index import Index, Symbol, evaluate, symbols
 from pypto.ir.nodes import (
     For,
     If,
     Load,
     Operation,
     Parameter,
+    Range,
     Region,
     Role,
     Statement,
@@ -129,19 +134,20 @@ class _Reads:
                 if not statement.clip:
                     self.stored.setdefault(statement.target, []).append(statement.region)
             elif isinstance(statement, For):
-                self._inside(statement.body, keep=_runs(statement))
+                self._inside(statement.body, statement if _runs(statement) else None)
             elif isinstance(statement, If):
-                self._inside(statement.then_body, keep=False)
-                self._inside(statement.else_body, keep=False)
+                self._inside(statement.then_body, None)
+                self._inside(statement.else_body, None)
 
     def _load(self, load: Load) -> None:
-        covered = any(
-            _covers(region, load.region, self.types[load.source]) for region in self.stored.get(load.source, ())
+        type_, stored = self.types[load.source], self.stored.get(load.source, [])
+        covered = any(_covers(region, load.region, type_) for region in stored) or _cover_together(
+            stored, load.region, type_
         )
         if load.result.name in self.live and not covered:
             self.entry.add(load.source)
 
-    def _inside(self, body: Body, keep: bool) -> None:
+    def _inside(self, body: Body, loop: For | None) -> None:
         """Go through a nested body; what it stores counts afterwards only where it surely ran and the region is
         fixed.
         """
@@ -149,10 +155,52 @@ class _Reads:
         self.body(body)
         after = self.stored
         self.stored = before
-        if keep:
+        if loop is not None:
             for name, regions in after.items():
-                fixed = [region for region in regions if all(isinstance(item.offset, int) for item in region)]
-                self.stored[name] = fixed
+                over = [_over_all_turns(region, loop) for region in regions]
+                self.stored[name] = [region for region in over if region is not None]
+
+
+def _over_all_turns(region: Region, loop: For) -> Region | None:
+    """Return what a store with offsets ``index * c + d`` writes in all turns of a loop, None where that is no region."""
+    assert isinstance(loop.start, int)
+    assert isinstance(loop.stop, int)
+    moving = [axis for axis, item in enumerate(region) if not isinstance(item.offset, int)]
+    if not moving:
+        return region
+    (axis, *others) = moving
+    item = region[axis]
+    turns = range(loop.start, loop.stop, loop.step)
+    if others or symbols(item.offset) != {loop.index} or not isinstance(item.extent, int) or item.step != 1:
+        return None
+    offsets = [evaluate(item.offset, {loop.index: turn}) for turn in turns]
+    if any(not 0 <= after - before <= item.extent for before, after in pairwise(offsets)):
+        return None
+    whole_range = Range(offsets[0], offsets[-1] + item.extent - offsets[0])
+    return (*region[:axis], whole_range, *region[axis + 1 :])
+
+
+def _cover_together(stored: list[Region], loaded: Region, type_: TileType) -> bool:
+    """Return whether every element of `loaded` lies in one of several regions, all made of numbers."""
+    fixed = [region for region in stored if _is_fixed(region)]
+    if len(fixed) < 2 or not _is_fixed(loaded) or not all(isinstance(extent, int) for extent in type_.shape):
+        return False
+    # Elements of an axis that lie in the same regions need one representative only.
+    members = [
+        np.unique(np.stack([np.isin(_numbers(loaded[axis]), _numbers(region[axis])) for region in fixed]), axis=1)
+        for axis in range(len(loaded))
+    ]
+    return all(
+        any(all(row) for row in zip(*columns, strict=True)) for columns in product(*(item.T for item in members))
+    )
+
+
+def _is_fixed(region: Region) -> bool:
+    return all(isinstance(item.offset, int) and isinstance(item.extent, int) for item in region)
+
+
+def _numbers(item: Range) -> NDArray[np.int64]:
+    return evaluate(item.offset, {}) + item.step * np.arange(evaluate(item.extent, {}), dtype=np.int64)
 
 
 def _runs(loop: For) -> bool:

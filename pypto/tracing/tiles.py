@@ -60,7 +60,7 @@ class Tile:
     order.
     """
 
-    __slots__ = ("__weakref__", "axes", "key", "outputs", "ranges", "scope", "storage", "tracer")
+    __slots__ = ("__weakref__", "axes", "depth", "key", "outputs", "ranges", "scope", "storage", "tracer")
     __array_priority__ = 1000
 
     def __init__(
@@ -68,7 +68,7 @@ class Tile:
     ) -> None:
         self.tracer, self.storage = tracer, storage
         self.ranges, self.axes = ranges, axes
-        self.scope = tracer.scope
+        self.scope, self.depth = tracer.scope, len(tracer.hidden)
         self.key: object = tracer.next_key()
         self.outputs: Outputs | None = None
 
@@ -125,9 +125,11 @@ class Tile:
     # -- reading and writing
 
     def check(self, tracer: Tracer) -> None:
-        """Raise UserError ``loop-value`` or ``stale-tile`` for a tile whose loop body or kernel is over."""
+        """Raise UserError ``loop-value``, ``stale-tile`` or ``captured-tile`` for a tile of somewhere else."""
         if self.tracer is not tracer or not self.tracer.root.alive:
             raise tracer.error("stale-tile")
+        if self.depth != len(tracer.hidden):
+            raise tracer.error("captured-tile")
         if not self.scope.alive:
             raise tracer.error("loop-value", what="a value first made in the body of a loop or branch")
 

@@ -12,7 +12,7 @@ from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
 from pypto.ir.dtypes import DType
 from pypto.ir.index import Extent, Symbol, substitute
-from pypto.ir.nodes import GridAxis, Guard, Kernel, Operation, Parameter, Role, Statement, TileType, walk
+from pypto.ir.nodes import GridAxis, Guard, Kernel, Operation, Parameter, Role, Statement, Store, TileType, walk
 from pypto.tracing.context import Specialise, Tracer, running
 from pypto.tracing.indices import IndexValue
 from pypto.tracing.recorder import Recorder
@@ -245,7 +245,7 @@ def _check_outputs(
             continue
         place = places.get(getattr(getattr(now.storage, "value", None), "name", ""), function.location)
         raise UserError("rebound-parameter", place, parameter=name)
-    if not any(_is_stored(tile) for tile in run.tiles.values()):
+    if not any(isinstance(statement, Store) for statement in walk(body)):
         raise UserError("no-output", function.location, function=function.name)
 
 
@@ -253,10 +253,3 @@ def _is_lost(tile: Tile, live: set[str]) -> bool:
     """Return whether a tile is a computed value that no store needs."""
     value = getattr(tile.storage, "value", None)
     return value is not None and value.name not in live
-
-
-def _is_stored(tile: Tile) -> bool:
-    storage: Any = tile.storage
-    if isinstance(storage, Fresh):
-        storage = storage.target
-    return isinstance(storage, Memory) and storage.stores > 0

@@ -711,6 +711,20 @@ def test_a_tile_of_another_kernel() -> None:
     assert "x + KEPT[0]" in str(error)
 
 
+def test_a_called_function_uses_a_tile_of_its_caller() -> None:
+    @tile
+    def kernel(x, out):
+        @tile(shape=(2,), tile_num=2)
+        def inner(a, b):
+            b[:] = a - pypto.max(a) + x[0, 0]
+
+        out[:, 0] = inner(x[:, 0])
+
+    error = caught(kernel)
+    assert error.name == "captured-tile"
+    assert "x[0, 0]" in str(error)
+
+
 def test_all_tiles_would_write_one_element() -> None:
     @tile
     def kernel(x, out):

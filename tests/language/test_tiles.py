@@ -413,6 +413,28 @@ def test_roles_of_parameters() -> None:
     }  # fmt: skip
 
 
+def test_an_output_written_in_parts_is_no_input() -> None:
+    @tile
+    def kernel(x, halves, rows, strided, ragged):
+        halves[:2] = x[:2]
+        halves[2:] = x[2:]
+        halves += 1.0
+        for i in pypto.loop(5):
+            rows[i] = x[i]
+        rows *= 2.0
+        strided[::2] = 0.0
+        strided[1::2] = 1.0
+        strided += 1.0
+        for i in pypto.loop(2):
+            ragged[i * 3 : i * 3 + 2] = x[0:2]
+        ragged += 1.0
+
+    arrays = [np.zeros((5, 6), F32) for _ in range(5)]
+    assert roles(kernel, *arrays) == {
+        "x": Role.IN, "halves": Role.OUT, "rows": Role.OUT, "strided": Role.OUT, "ragged": Role.INOUT
+    }  # fmt: skip
+
+
 def test_a_partial_output_keeps_its_other_elements() -> None:
     @tile
     def kernel(x, out):

@@ -8,6 +8,9 @@ _VALUES: dict[str, Entry] = {
     "captured-array": Entry(
         "a NumPy array of shape {shape} from outside is used in a tile function", "pass the array as an argument"
     ),
+    "captured-tile": Entry(
+        "a tile function that runs for each tile uses a tile of the function around it", "pass the tile as an argument"
+    ),
     "math-function": Entry(
         "{function} needs a Python number, and a tile has none while the kernel is traced", "write {instead}(x)"
     ),
@@ -83,7 +86,7 @@ _CONTROL: dict[str, Entry] = {
     ),
     "index-bool": Entry(
         "{what} is used as a Python condition, but it is known only when the kernel runs",
-        "write `pypto.cond(i < n, then, otherwise)`, or `pypto.where(i < n, a, b)`",
+        "write `pypto.cond(i < n, then, otherwise)`, `pypto.where(i < n, a, b)`, or `pypto.minimum(i, n)` for min",
     ),
     "index-number": Entry(
         "a block id or loop index is used as a Python number, but it is known only when the kernel runs",
