@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from pypto.codegen.llvm import control, loop_plan
+from pypto.codegen.llvm import control, loop_plan, streaming
 from pypto.codegen.llvm.builder import FunctionBuilder, Register, constant
 from pypto.codegen.llvm.code import CpuCode, Layout, Machine, Phase, Slot, SlotKind
 from pypto.codegen.llvm.evaluation import Indexing
@@ -45,7 +45,7 @@ def emit(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> Cpu
         declarations |= emitted.declarations
         phases += emitted.phases
         workspace, scratch = max(workspace, emitted.workspace), max(scratch, emitted.scratch)
-    text = "\n".join([*texts, *sorted(declarations), _attributes(machine), ""])
+    text = "\n".join([*texts, *sorted(declarations), _attributes(machine), "!0 = !{i32 1}", ""])
     return CpuCode(text, slots, tuple(phases), workspace, scratch)
 
 
@@ -138,7 +138,10 @@ class _Function:
         control.loop(self.builder, first, last, 1, [], self.item)
         self.builder.jump("exit")
         lines = [f"define void @{symbol}({SIGNATURE}) #0 {{", "entry:", *self.builder.lines]
-        return "\n".join([*lines, "exit:", "  ret void", "}"])
+        self.builder.lines = ["exit:"]
+        if self.memory.has_streamed:
+            streaming.fence(self.builder, self.machine.triple)
+        return "\n".join([*lines, *self.builder.lines, "  ret void", "}"])
 
     def pointer(self, array: Array) -> Register:
         """Return the address of an array's first element."""
@@ -203,7 +206,10 @@ class _Function:
         planned = loop_plan.plan(group, self.machine)
         nest = NestEmitter(self.builder, self.frames, self.indices, self.memory, planned, self.program.ranges)
         reduced = group.reduced
-        if reduced is None:
+        streamed = streaming.streamed_target(group, planned, self.phase.body)
+        if streamed is not None:
+            streaming.emit(nest, streamed)
+        elif reduced is None:
             nest.elementwise()
         elif planned.vector is None or planned.vector.symbol in reduced:
             RegisterReduction(nest).emit()

@@ -26,6 +26,8 @@ class Lanes:
     start: Register
     mask: Register | None = None
     shift: int = 0
+    streams: bool = False
+    """Whether stores to the array that `Memory.streamed` names go past the caches; they are aligned then."""
 
 
 @dataclass(slots=True)
@@ -36,6 +38,8 @@ class Memory:
     frames: Frames
     indices: Indices
     pointers: dict[str, Register] = field(default_factory=dict)
+    streamed: str | None = None
+    has_streamed: bool = False
 
     # -- addresses
 
@@ -199,7 +203,10 @@ class Memory:
         address, width = self._run(access.array, step, rest, lanes), access.array.dtype.bytes
         if step == -1:
             stored, mask = self._reverse(stored), self._reverse(mask) if mask is not None else None
-        if mask is None:
+        if mask is None and lanes.streams and access.array.name == self.streamed:
+            self.has_streamed = True
+            self.builder.store(stored, address, width * lanes.count, ", !nontemporal !0")
+        elif mask is None:
             self.builder.store(stored, address, width)
         else:
             masked_store(self.builder, stored, address, mask, width)

@@ -108,7 +108,7 @@ class NestEmitter:
 
         def masked(index: Register, inside: list[Register]) -> list[Register]:
             with self.frames.inner():
-                return turn(Lanes(vector.symbol, lanes, index, self._mask(index, stop)), 0, inside)
+                return turn(Lanes(vector.symbol, lanes, index, self.mask(index, stop)), 0, inside)
 
         carried = control.loop(self.builder, start, middle, step, carried, whole)
         if length is not None and length % step == 0:
@@ -126,7 +126,7 @@ class NestEmitter:
         rounded = self.builder.binary("and", size, constant(-step, "i64"))
         return self.builder.binary("add", start, rounded)
 
-    def _mask(self, index: Register, stop: Register) -> Register | None:
+    def mask(self, index: Register, stop: Register) -> Register | None:
         """Return which lanes lie before `stop`."""
         lanes = self.plan.lanes
         if lanes == 1:

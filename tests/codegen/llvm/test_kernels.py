@@ -9,12 +9,13 @@ import mmap
 import numpy as np
 import pytest
 
+from pypto.codegen.llvm import streaming
 from pypto.codegen.llvm.emitter import emit
 from pypto.ir import interpreter
 from pypto.ir.dtypes import BF16, BOOL, F16, F32, F64, I8, I32, I64, U8, DType
 from pypto.ir.index import Symbol, multiply
 from pypto.ir.nodes import For, GridAxis, Module, Range, Role
-from tests.codegen.llvm.harness import compile_module, cross_compile, layouts, machine
+from tests.codegen.llvm.harness import aligned, compile_module, cross_compile, layouts, machine
 from tests.codegen.llvm.kernels import Kern, layer_norm_gelu_add, normal_arrays, reduction, softmax
 
 WIDTHS = (128, 256, 512)
@@ -330,6 +331,28 @@ def test_strided_arguments(strides: str) -> None:
         np.testing.assert_allclose(arrays["out"], expected["out"], rtol=1e-6)
         return
     check(module, arrays)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 7])
+@pytest.mark.parametrize("columns", [512, 600, 1027])
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_streamed_stores_at_any_alignment(
+    offset: int, columns: int, bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same bits as ordinary stores, and nothing written beside the array."""
+    module = layer_norm_gelu_add(5, columns)
+    results = []
+    for threshold in (1 << 60, 1):
+        monkeypatch.setattr(streaming, "STREAMED_BYTES", threshold)
+        arrays = normal_arrays(module)
+        memory = aligned(4 * (arrays["out"].size + 64)).view(np.float32)
+        memory[:] = 7
+        arrays["out"] = memory[16 + offset :][: arrays["out"].size].reshape(arrays["out"].shape)
+        code = compile_module(module, arrays, bits)
+        assert ("nontemporal" in code.code.text) == (threshold == 1)
+        code(arrays, chunk=2)
+        results.append(memory.tobytes())
+    assert results[0] == results[1]
 
 
 # -- size and speed of compilation
