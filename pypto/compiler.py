@@ -81,8 +81,9 @@ class Built:
     """A subject compiled for one signature.
 
     `views` are how tracing saw the arguments, `assumed` the notes on shapes that nobody gave; `source` is what
-    `CompiledKernel.source` returns; `launcher` runs it on the CPU; `lowered` holds the module at level planned once
-    somebody asked for it; `fast` the launcher's functions for repeated calls, by the frameworks of the arguments.
+    `CompiledKernel.source` returns; `launcher` runs it on the CPU; `from_disk` says that its code came from the disk
+    cache; `lowered` holds the module at level planned once somebody asked for it; `fast` the launcher's functions for
+    repeated calls, by the frameworks of the arguments.
     """
 
     program: Program
@@ -93,6 +94,7 @@ class Built:
     source: str | None = None
     code: CpuCode | None = None
     launcher: Launcher | None = None
+    from_disk: bool = False
     lowered: list[Module] = field(default_factory=list)
     fast: dict[tuple[str, ...], Callable[..., object]] = field(default_factory=dict)
 
@@ -130,15 +132,23 @@ def build(
 
 def _build_cpu(built: Built, layouts: Mapping[str, Layout]) -> Built:
     from pypto.codegen.llvm.emitter import emit
+    from pypto.runtime.code_cache import cached_code
     from pypto.runtime.launcher import Launcher
     from pypto.runtime.toolchain import compile_code, host_machine
 
     machine = host_machine()
-    code = built.stages.generate("source", emit, built.module, dict(layouts), machine)
+    made: list[CpuCode] = []
+
+    def emit_and_count(*inputs: Any) -> CpuCode:
+        made.append(emit(*inputs))
+        return made[-1]
+
+    code = built.stages.generate("source", cached_code, built.module, dict(layouts), machine, emit_and_count)
     library = built.stages.run("library", compile_code, code, machine)
     written = [item.name for item in built.module.parameters if item.role is not Role.IN]
     launcher = built.stages.run("launch", Launcher, code, library, written)
-    return replace(built, source=code.text, code=code, launcher=launcher, notes=(*built.notes, *code.notes))
+    notes = (*built.notes, *code.notes)
+    return replace(built, source=code.text, code=code, launcher=launcher, notes=notes, from_disk=not made)
 
 
 def _build_ascendc(built: Built, options: Options) -> Built:

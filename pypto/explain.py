@@ -85,5 +85,6 @@ def _phase_lines(built: Built) -> list[str]:
     if built.code is None:
         return []
     lines = [f"{phase.symbol}: {phase.items} items, {phase.grain} per chunk" for phase in built.code.phases]
+    lines.append(f"code {'from the disk cache' if built.from_disk else 'made now'}")
     lines.append(f"workspace {built.code.workspace_bytes} bytes, scratch {built.code.scratch_bytes} bytes per thread")
     return _indented("phases (parallel loops, one after another)", tuple(lines))

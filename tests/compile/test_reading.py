@@ -196,6 +196,14 @@ def test_explain_names_batch_axes_tiles_and_blocks():
     assert "blocks: 2" in kernel.explain()
 
 
+def test_explain_tells_new_code_from_cached(tmp_path):
+    with pypto.settings(cache=str(tmp_path / "cache")):
+        for wanted in ("code made now", "code from the disk cache"):
+            kernel = pypto.compile(plain, target="cpu")
+            kernel.execute(np.ones(5, F32), np.zeros(5, F32))
+            assert wanted in kernel.explain()
+
+
 def test_explain_lists_intermediates_with_their_size():
     kernel = pypto.compile([first, second], target="cpu")
     kernel.execute()
