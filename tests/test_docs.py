@@ -6,8 +6,8 @@ import runpy
 from pathlib import Path
 
 import pytest
-from documents import PAGES, ROOT, links, run_page
 
+from documents import PAGES, ROOT, links, run_page
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 

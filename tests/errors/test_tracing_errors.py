@@ -525,7 +525,7 @@ def carried_dtype(x, n, out):
     out[:, 0] = acc
 
 
-@wrong("loop-alias", "acc is changed in place and bound to a new tile", "pypto.loop(4)")
+@wrong("loop-alias", "acc is bound anew in a loop and shares elements", "pypto.loop(4)")
 def alias(x, out):
     acc = x[0] + 0.0
     other = acc

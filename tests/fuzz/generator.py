@@ -451,7 +451,8 @@ def norms(grow: Generator, name: str) -> list[str]:
 
 def update(grow: Generator) -> bool:
     """Change a local tile in place, whole or in part, directly or through an alias."""
-    reshaped = any("reshape(" in statement for statement in grow.statements)  # NumPy's may be a view or a copy
+    # NumPy's reshape may be a view or a copy, its broadcast_to is a view; a tile's are values of their own
+    reshaped = any("reshape(" in statement or "broadcast_to(" in statement for statement in grow.statements)
     if not grow.fresh or reshaped:
         return False
     name = grow.pick(grow.fresh)

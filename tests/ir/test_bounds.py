@@ -7,8 +7,8 @@ import random
 
 import numpy as np
 import pytest
-from ir_generators import make_module
 
+from ir_generators import make_module
 from pypto.ir.affine import Facts, linear, number
 from pypto.ir.base.errors import UserError
 from pypto.ir.bounds import check_bounds

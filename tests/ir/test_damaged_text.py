@@ -7,8 +7,8 @@ import re
 import time
 
 import pytest
-from ir_generators import make_module
 
+from ir_generators import make_module
 from pypto.ir.base.errors import UserError
 from pypto.ir.bounds import check_bounds
 from pypto.ir.nodes import Level, Module

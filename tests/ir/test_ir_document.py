@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from documents import ROOT, Block, blocks, run_page
 
+from documents import ROOT, Block, blocks, run_page
 from pypto.ir.base.errors import UserError
 from pypto.ir.bounds import check_bounds
 from pypto.ir.nodes import Level

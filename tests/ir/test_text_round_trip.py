@@ -8,8 +8,8 @@ from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from ir_generators import make_module, modules
 
+from ir_generators import make_module, modules
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import F32
 from pypto.ir.index import Index, Symbol, make

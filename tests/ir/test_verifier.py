@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from ir_generators import make_module
 
+from ir_generators import make_module
 from pypto.ir.base.errors import CompilerBug
 from pypto.ir.dtypes import F16, F32, I32
 from pypto.ir.index import Symbol, add

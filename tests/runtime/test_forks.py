@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hand_kernels import LONG, add_code, burn_code, launcher, read_all, two_phase_code, two_phase_expected
 
+from hand_kernels import LONG, add_code, burn_code, launcher, read_all, two_phase_code, two_phase_expected
 from pypto.ir.base.settings import settings
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hand_kernels import LONG, add_code, launcher, read_all, scalars_code, two_phase_code, two_phase_expected
 
+from hand_kernels import LONG, add_code, launcher, read_all, scalars_code, two_phase_code, two_phase_expected
 from pypto.codegen.llvm.code import CpuCode
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import ALL, F64, DType

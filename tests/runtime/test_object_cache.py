@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hand_kernels import add_code, launcher, read_all
 
+from hand_kernels import add_code, launcher, read_all
 from pypto.ir.base.settings import settings
 from pypto.runtime import object_cache, toolchain
 from pypto.runtime.native import native

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hand_kernels import LONG, add_code, burn_code, launcher, read_all, two_phase_code, two_phase_expected
 
+from hand_kernels import LONG, add_code, burn_code, launcher, read_all, two_phase_code, two_phase_expected
 from pypto.ir.base.settings import settings
 from pypto.runtime.native import native, plan, thread_count
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hand_kernels import add_code, launcher, read_all
 
+from hand_kernels import add_code, launcher, read_all
 from pypto.codegen.llvm.code import Machine
 from pypto.ir.base.errors import CompilerBug
 from pypto.ir.base.settings import settings
