@@ -22,7 +22,8 @@ from pypto.ir.nodes import Attribute, GridAxis, Region, Statement, Value
 from pypto.tracing.locations import Locator, user_frame
 
 if TYPE_CHECKING:
-    from pypto.tracing.storage import Restorable, Viewed
+    from pypto.tracing.aliases import Shared
+    from pypto.tracing.storage import Restorable, Storage, Viewed
 
 Number = bool | int | float
 Event = tuple[Any, ...]
@@ -83,6 +84,7 @@ class Tracer(ABC):
         self.frames: dict[CodeType, FrameType] = {}
         self.watched: set[CodeType] = set()
         self.conditional = 0
+        self.shared: Shared | None = None
 
     # -- what an operation does
 
@@ -152,6 +154,12 @@ class Tracer(ABC):
             yield
         finally:
             self.hidden = before
+
+    def check_shared(self, storage: Storage) -> None:
+        """Raise UserError ``loop-alias`` before a change in place that another tile would have to show."""
+        name = self.shared.conflict(storage) if self.shared is not None else None
+        if name is not None:
+            raise self.error("loop-alias", name=name)
 
     # -- the journal
 

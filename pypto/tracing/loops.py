@@ -18,6 +18,7 @@ from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
 from pypto.ir.index import Index, Symbol, bounds
 from pypto.ir.nodes import For, TileType, Value
+from pypto.tracing.aliases import Shared, Sharing, is_private, root, sharing_after_a_turn, shown_by
 from pypto.tracing.context import Change, Event, Tracer
 from pypto.tracing.indices import IndexValue
 from pypto.tracing.rewriting import rewritten
@@ -221,6 +222,7 @@ class LoopRun:
             assert item.original is not None
             tile.key = item.original.key
             self.entries[item.name] = tile
+        self._share(self.entries, after_loop=False)
         self.tracer.keys = self.base
         self.carried = pending
         return index
@@ -276,17 +278,31 @@ class LoopRun:
     def _check_alias(self, name: str, tile: Tile) -> None:
         """A name that is re-bound may be changed in place as well only where nothing else shows the same elements."""
         assert self.first is not None
-        storage = tile.storage
+        storage = root(tile.storage)
         changed = {id(change.cell) for change in self.first.changes} | self.first.stored
-        if id(storage) not in changed:
+        if id(storage) in changed and (not is_private(storage) or shown_by(storage, self.before) != [name]):
+            raise UserError("loop-alias", self.location, name=name)
+
+    def _share(self, own: dict[str, Tile], after_loop: bool) -> None:
+        """Remember which re-bound names share elements with something, at the start of a turn or after the loop."""
+        tracer, first = self.tracer, self.first
+        assert first is not None
+        if tracer.shared is None:
+            tracer.shared = Shared()
+        sharing_after_a_turn(self.before, first.names, list(own), self.base).apply(own, tracer.shared.add)
+        if not after_loop or self._turns_known():
             return
-        others = [
-            other
-            for other, value in self.before.items()
-            if other != name and isinstance(value, Tile) and value.storage is storage
-        ]
-        if others or isinstance(storage, (Viewed, Fresh)):
-            raise UserError("loop-alias", self.location, name=name, other=others[0] if others else "a parameter")
+        for name, tile in own.items():  # after no turn at all a name still shows what it showed before
+            storage = root(self.before[name].storage)
+            if not is_private(storage) or shown_by(storage, self.before) != [name]:
+                Sharing(outer=[(name, storage)]).apply({name: tile}, tracer.shared.add)
+
+    def _turns_known(self) -> bool:
+        return isinstance(self.loop.start, int) and isinstance(self.loop.stop, int)
+
+    def _no_turns(self) -> bool:
+        start, stop = self.loop.start, self.loop.stop
+        return isinstance(start, int) and isinstance(stop, int) and start >= stop
 
     def _spread(self, value: Value, shape: Any) -> Value:
         """State has all hidden extents from the start, so that its type stays the same."""
@@ -305,7 +321,7 @@ class LoopRun:
         return self.turn == 2 and name in self.entries
 
     def entry(self, name: str) -> Tile:
-        return self.entries[name]
+        return self.entries.pop(name)
 
     def leaves(self, name: str) -> bool:
         """Return whether `name` holds a carried tile after the loop (once)."""
@@ -351,6 +367,9 @@ class LoopRun:
                 item.cell.replace(tracer, result, item.cell.missing)
             else:
                 self.results[item.name] = Tile.of_value(tracer, result, item.cell.dtype)
+        self._share(self.results, after_loop=True)
+        if self._no_turns():
+            self.results = {name: self.before[name] for name in self.results}
         tracer.note("loop", repr(loop.start), repr(loop.stop), loop.step, len(self.carried))
 
     def _yielded(self, item: _Carried, names: dict[str, Any]) -> Value:

@@ -162,7 +162,7 @@ class _Reads:
 
 
 def _over_all_turns(region: Region, loop: For) -> Region | None:
-    """Return what a store with offsets ``index * c + d`` writes in all turns of a loop, None where that is no region."""
+    """Return what a store with offsets ``index * c + d`` writes in all turns, None where that is no region."""
     assert isinstance(loop.start, int)
     assert isinstance(loop.stop, int)
     moving = [axis for axis, item in enumerate(region) if not isinstance(item.offset, int)]

@@ -122,6 +122,7 @@ class Cell(Storage):
         return self.value
 
     def write(self, tracer: Tracer, ranges: Ranges | None, value: Value) -> None:
+        tracer.check_shared(self)
         if self.rounds and self._dtype.is_narrow_float:
             value = rounded(tracer, value, self._dtype)
         whole = ranges is None or is_whole(ranges, self._shape)
@@ -220,6 +221,7 @@ class Viewed(Storage):
         return take(tracer, value, rest)
 
     def write(self, tracer: Tracer, ranges: Ranges | None, value: Value) -> None:
+        tracer.check_shared(self)
         ranges = self._all() if ranges is None else ranges
         value = guarded(tracer, value, lambda: self.read(tracer, ranges))
         region, rest = self._split(tracer, ranges)
@@ -355,6 +357,7 @@ class Memory(Viewed):
 
     def store_clipped(self, tracer: Tracer, region: tuple[Range, ...], value: Value) -> None:
         """Write the part of a region that lies in the array."""
+        tracer.check_shared(self)
         tracer.store(self.name, region, cast(tracer, value, self._dtype), clip=True)
         self.stores += 1
         tracer.forget_memory()

@@ -191,8 +191,8 @@ _LOOPS: dict[str, Entry] = {
         "the sides of pypto.cond return {first} and {second}", "return the same from both: tiles, numbers or nothing"
     ),
     "loop-alias": Entry(
-        "{name} is changed in place and bound to a new tile in a loop, while {other} shows the same elements",
-        "do one of the two: `{name}[:] = ...` everywhere, or start from a copy (`{name} = {name} + 0`)",
+        "{name} is bound anew in a loop and shares elements with another tile, and one of the two is changed in place",
+        "change {name} in place everywhere (`{name}[:] = ...`), or bind it to a copy (`{name} = other + 0`)",
     ),
     "loop-bound": Entry("{bound!r} is not a bound of pypto.loop", "use whole numbers, block ids or outer indices"),
     "loop-break": Entry(
