@@ -83,6 +83,37 @@ def error_exponent(m: Any) -> Any:
     return mp.log(mp.erfc(-m)) / m - 1
 
 
+def power_of_two_tail(r: Any) -> Any:
+    """(2^r - 1) / r."""
+    return mp.expm1(r * mp.log(2)) / r if abs(r) > TINY else mp.log(2)
+
+
+def odd_tail(function: Function, limit: Any) -> Function:
+    """(f(t) - t) / t^3 as a function of z = t^2; `limit` is its value at 0."""
+
+    def tail(z: Any) -> Any:
+        t = mp.sqrt(z)
+        return (function(t) - t) / t**3 if z > TINY else mpf(limit)
+
+    return tail
+
+
+def odd_weight(function: Function) -> Function:
+    """Weight of an `odd_tail` for the relative error of f."""
+    return lambda z: z * mp.sqrt(z) / function(mp.sqrt(z)) + TINY if z > TINY else TINY
+
+
+def cosine_tail(z: Any) -> Any:
+    """(cos(r) - 1 + r^2 / 2) / r^4 with z = r^2."""
+    return (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2 if z > TINY else mpf(1) / 24
+
+
+def complement_exponent(t: Any) -> Any:
+    """log(erfc(a) / t) + a^2 with t = 2 / (2 + a)."""
+    a = 2 / t - 2
+    return mp.log(mp.erfc(a) / t) + a * a
+
+
 def show(name: str, comment: str, coefficients: list[Any], single: bool) -> None:
     rounded = [float(np.float32(float(value))) if single else float(value) for value in coefficients]
     print(f"\n# {comment}")
@@ -138,6 +169,30 @@ def main() -> None:
     for name, end, single, degree in (("ERF_F32", "3.93", True, 7), ("ERF_F64", "5.93", False, 22)):
         text = f"log(1 - erf(-m)) / m - 1 for -{end} <= m < 0, weighted for erf"
         show_polynomial(name, text, single, degree, (error_exponent, weight, -mpf(end), -(mpf(10) ** -15)))
+    show_of_the_second_kind()
+
+
+def show_of_the_second_kind() -> None:
+    """Powers of two, trigonometric, hyperbolic and complementary error functions."""
+    weight = lambda r: abs(r) / 2**r + TINY  # noqa: E731
+    ends = (-mpf(1) / 2, mpf(1) / 2)
+    for name, single, degree in (("EXP2_F32", True, 5), ("EXP2_F64", False, 10)):
+        show_polynomial(name, "(2^r - 1) / r for |r| <= 1/2", single, degree, (power_of_two_tail, weight, *ends))
+    quarter = (mp.pi / 4 * mpf("1.001")) ** 2
+    for name, text, function, limit, end, degree in (
+        ("SIN_F32", "(sin(r) - r) / r^3 in z = r^2 for |r| <= pi/4", mp.sin, -mpf(1) / 6, quarter, 2),
+        ("ASIN_F32", "(asin(s) - s) / s^3 in z = s^2 for |s| <= 1/2", mp.asin, mpf(1) / 6, mpf(1) / 4, 4),
+        ("ATAN_F32", "(atan(t) - t) / t^3 in z = t^2 for |t| <= 1", mp.atan, -mpf(1) / 3, mpf(1), 8),
+        ("SINH_F32", "(sinh(x) - x) / x^3 in z = x^2 for |x| <= 1", mp.sinh, mpf(1) / 6, mpf(1), 2),
+    ):
+        fit = (odd_tail(function, limit), odd_weight(function), mpf(0), end)
+        show_polynomial(name, text, True, degree, fit)
+    weight = lambda z: z * z / mp.cos(mp.sqrt(z)) + TINY  # noqa: E731
+    text = "(cos(r) - 1 + r^2 / 2) / r^4 in z = r^2 for |r| <= pi/4"
+    show_polynomial("COS_F32", text, True, 2, (cosine_tail, weight, mpf(0), quarter))
+    text = "log(erfc(a) / t) + a^2 in t = 2 / (2 + a) for 0 <= a <= 10.1, for f32 in double"
+    fit = (complement_exponent, lambda t: mpf(1), 2 / mpf("12.1"), mpf(1))
+    show_polynomial("ERFC", text, False, 11, fit)
 
 
 if __name__ == "__main__":

@@ -9,8 +9,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from pypto.codegen.ascendc.emitter import emit
+from pypto.ir.base.errors import UserError
+from pypto.ir.builder import Builder
+from pypto.ir.dtypes import BOOL, F32, F64, I64, DType
+from pypto.ir.nodes import Kernel, Level, Load, Module, Parameter, Role, Store, TileType, Value, whole
 from pypto.ir.operations.definition import Category, OperationDefinition
 from pypto.ir.operations.table import TABLE
+from pypto.ir.passes.manager import run_passes
+from pypto.ir.passes.pipeline import NPU_PASSES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "language.md"
 BEGIN = "<!-- begin: operations, written by scripts/operation_list.py -->"
@@ -25,8 +32,39 @@ TITLES = {
 
 
 def targets(record: OperationDefinition) -> str:
-    """Return the targets that have a rule for the operation; reference and eager run its NumPy meaning."""
-    return "all"
+    """Return which targets take the operation; reference and eager run its NumPy meaning and cpu has a rule for all."""
+    if record.category not in (Category.ELEMENTWISE, Category.REDUCTION):
+        return "all"
+    taken = [dtype for dtype in record.dtypes if takes(record, dtype)]
+    if taken == [dtype for dtype in record.dtypes if dtype not in (F64, I64)]:
+        return "all"
+    return f"all; ascendc: {' '.join(map(str, taken))}" if taken else "all but ascendc"
+
+
+def takes(record: OperationDefinition, dtype: DType) -> bool:
+    """Return whether a kernel of the one operation comes through the passes to AscendC source."""
+    builder = Builder()
+    loads = [loaded(builder, name, BOOL if name == "condition" else dtype) for name in record.operands]
+    attributes = {"axes": (1,)} if record.category is Category.REDUCTION else {}
+    if record.name == "cast":
+        attributes = {"dtype": F32}
+    result = builder.operation(record.name, tuple(loads), **attributes)
+    builder.append(Store("out", whole(result.type), result))
+    arrays = [Parameter(name, load.type, Role.IN) for name, load in zip(record.operands, loads, strict=True)]
+    parameters = (*arrays, Parameter("out", result.type, Role.OUT))
+    kernel = Kernel("probe", parameters, (), tuple(builder.statements))
+    try:
+        planned, _ = run_passes(Module("probe", parameters, (), (kernel,)), NPU_PASSES)
+        emit(planned)
+    except UserError:
+        return False
+    return True
+
+
+def loaded(builder: Builder, name: str, dtype: DType) -> Value:
+    value = builder.value(TileType(dtype, (4, 64)))
+    builder.append(Load(value, name, whole(value.type)))
+    return value
 
 
 def dtypes(record: OperationDefinition) -> str:
@@ -43,7 +81,7 @@ def row(record: OperationDefinition) -> str:
 def render() -> str:
     parts = []
     for category, title in TITLES.items():
-        records = [record for record in TABLE.values() if record.category is category]
+        records = [record for record in TABLE.values() if record.category is category and record.level is Level.TILE]
         parts += [
             f"### {title}",
             "",
