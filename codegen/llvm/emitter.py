@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from pypto.codegen.llvm import control, loop_plan, streaming
+from pypto.codegen.llvm.blocking import Outer
 from pypto.codegen.llvm.builder import FunctionBuilder, Register, constant
 from pypto.codegen.llvm.code import CpuCode, Layout, Machine, Phase, Slot, SlotKind
 from pypto.codegen.llvm.evaluation import Indexing
@@ -19,7 +20,7 @@ from pypto.codegen.llvm.lowering import lower
 from pypto.codegen.llvm.memory import Memory
 from pypto.codegen.llvm.memory_reduction import MemoryReduction
 from pypto.codegen.llvm.nest_emitter import NestEmitter
-from pypto.codegen.llvm.phases import Outer, PhasePlan, Placement, plan
+from pypto.codegen.llvm.phases import PhasePlan, Placement, plan
 from pypto.codegen.llvm.program import Array, Choice, Home, Program, Repeat, Statement, Task, row_major, tasks
 from pypto.codegen.llvm.register_reduction import RegisterReduction
 from pypto.ir.nodes import Kernel, Module, Parameter
@@ -94,7 +95,7 @@ def _emit_kernel(kernel: Kernel, number: int, arguments: Mapping[str, Array], ma
     program = lower(kernel, arguments)
     placement = Placement()
     result = _Emitted()
-    for count, phase in enumerate(plan(program, placement, machine.vector_bits // 8)):
+    for count, phase in enumerate(plan(program, placement)):
         if phase.items == 0 or not phase.body:
             continue
         symbol = f"pypto_{_mangled(kernel.name)}_{number}_{count}"

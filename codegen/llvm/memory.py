@@ -139,8 +139,9 @@ class Memory:
         return self.builder.load(address, rules.memory_element(dtype), lanes, dtype.bytes)
 
     def fill(self, access: Access, lanes: int) -> Register:
-        element = rules.memory_element(access.array.dtype)
-        return constant(access.fill if access.fill is not None else 0, element, lanes)
+        return constant(
+            rules.memory_number(access.fill or 0, access.array.dtype), rules.memory_element(access.array.dtype), lanes
+        )
 
     def _reverse(self, value: Register) -> Register:
         order = ", ".join(f"i32 {number}" for number in reversed(range(value.lanes)))

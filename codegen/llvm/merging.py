@@ -192,6 +192,12 @@ def _mentions(index: Affine, outer: Axis, inner: Axis) -> bool:
 
 def contiguous_axis(all_tasks: list[Task]) -> Symbol | None:
     """Return the axis along which most of the memory is contiguous."""
+    weights = contiguity(all_tasks)
+    return min(weights, key=lambda symbol: (-weights[symbol], symbol.name), default=None)
+
+
+def contiguity(all_tasks: list[Task]) -> dict[Symbol, int]:
+    """Return for each axis how many elements lie in arrays that are contiguous along it."""
     weights: dict[Symbol, int] = {}
     for task in all_tasks:
         bounding = bounding_symbols(task.axes)
@@ -200,7 +206,7 @@ def contiguous_axis(all_tasks: list[Task]) -> Symbol | None:
                 if axis.symbol not in bounding and abs(stride(access, axis.symbol)) == 1:
                     weight = math.prod(access.array.shape)
                     weights[axis.symbol] = weights.get(axis.symbol, 0) + weight
-    return max(sorted(weights, key=lambda symbol: symbol.name), key=lambda symbol: weights[symbol], default=None)
+    return weights
 
 
 def stride(access: Access, symbol: Symbol) -> int:

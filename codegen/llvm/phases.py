@@ -8,34 +8,16 @@ from dataclasses import dataclass, field, replace
 
 from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import ZERO, Affine
+from pypto.codegen.llvm.blocking import Outer, choose, cut, is_walked, private_arrays
 from pypto.codegen.llvm.evaluation import Indexing, rename
-from pypto.codegen.llvm.merging import Merger, change_accesses, contiguous_axis, transform
+from pypto.codegen.llvm.merging import Merger, change_accesses, transform
 from pypto.codegen.llvm.nests import Nest, form_nests
 from pypto.codegen.llvm.program import Access, Array, Axis, Home, Program, Repeat, Statement, Task, tasks
 from pypto.codegen.llvm.splitting import split_reductions
 from pypto.ir.index import Symbol
 
-BLOCK_ELEMENTS = 16384
-"""Elements of the largest task that one item works on, about; so that its local arrays stay in the near caches."""
-SHORTEST_BLOCK = 512
-"""Shortest part of a contiguous axis that an item gets: long enough for the prefetcher and the page tables."""
 CHUNK_COST = 400_000
 """Evaluated nodes, over all elements, that a chunk of items should have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outer:
-    """An axis that items walk: one position each, or (`block` > 1) a block from `lower` below `upper`."""
-
-    symbol: Symbol
-    extent: int
-    block: int
-    lower: Symbol
-    upper: Symbol
-
-    @property
-    def count(self) -> int:
-        return -(-self.extent // self.block)
 
 
 @dataclass(slots=True)
@@ -68,8 +50,8 @@ class Placement:
             self.offsets[array.name], self.scratch = self.scratch, self.scratch + size
 
 
-def plan(program: Program, placement: Placement, widest: int) -> list[PhasePlan]:
-    """Return the phases of a program and place its local arrays. `widest` is the most lanes of a vector."""
+def plan(program: Program, placement: Placement) -> list[PhasePlan]:
+    """Return the phases of a program and place its local arrays."""
     if program.grid:
         return [_grid_phase(program, placement)]
     indexing = Indexing(program.ranges)
@@ -81,7 +63,7 @@ def plan(program: Program, placement: Placement, widest: int) -> list[PhasePlan]
     highest, phases = placement.scratch, []
     for number, nest in enumerate(nests):
         own = replace(placement, scratch=placement.scratch)
-        phases.append(_phase(nest, number, own, shared, widest))
+        phases.append(_phase(nest, number, own, shared))
         highest = max(highest, own.scratch)
     placement.scratch = highest
     return phases
@@ -104,10 +86,11 @@ def _grid_phase(program: Program, placement: Placement) -> PhasePlan:
     return PhasePlan(outers, program.body, items, _grain(program.body, items))
 
 
-def _phase(nest: Nest, number: int, placement: Placement, shared: set[str], widest: int) -> PhasePlan:
+def _phase(nest: Nest, number: int, placement: Placement, shared: set[str]) -> PhasePlan:
     merger = Merger(nest.indexing.ranges, set(nest.parallel()))
     statements = merger.run(_renamed(nest))
-    outers = _outers(list(tasks(statements)), merger.parallel, nest.indexing, number, widest)
+    members = list(tasks(statements))
+    outers = choose(members, merger.parallel, private_arrays(members, shared), nest.indexing, number)
     statements = _inside(statements, outers, shared, placement)
     items = math.prod(outer.count for outer in outers)
     return PhasePlan(outers, statements, items, _grain(statements, items))
@@ -132,33 +115,6 @@ def _renamed_axis(axis: Axis, symbol: Symbol, forms: Mapping[Symbol, Affine], ra
     return replace(axis, symbol=symbol, lower=lower, upper=upper)
 
 
-def _outers(
-    all_tasks: list[Task], parallel: set[Symbol], indexing: Indexing, number: int, widest: int
-) -> tuple[Outer, ...]:
-    extents = {axis.symbol: axis.extent for task in all_tasks for axis in task.axes}
-    contiguous = contiguous_axis(all_tasks)
-    inner = max((_inner_elements(task, parallel) for task in all_tasks), default=1)
-    outers = []
-    for symbol in sorted(parallel, key=lambda item: (item == contiguous, item.name)):
-        extent = extents[symbol]
-        block = _block(extent, inner, widest) if symbol == contiguous else 1
-        lower, upper = Symbol(f"{symbol.name}.from{number}"), Symbol(f"{symbol.name}.to{number}")
-        indexing.ranges[lower] = (0, max(0, extent - 1))
-        outers.append(Outer(symbol, extent, block, lower, upper))
-    return tuple(outers)
-
-
-def _inner_elements(task: Task, parallel: set[Symbol]) -> int:
-    return math.prod(axis.extent for axis in task.axes if axis.symbol not in parallel)
-
-
-def _block(extent: int, inner: int, widest: int) -> int:
-    """Return how many positions of a contiguous axis one item takes: a multiple of every vector loop's step."""
-    step = 4 * widest
-    wanted = max(SHORTEST_BLOCK, BLOCK_ELEMENTS // max(1, inner))
-    return extent if extent <= wanted else -(-wanted // step) * step
-
-
 def _inside(
     statements: list[Statement], outers: tuple[Outer, ...], shared: set[str], placement: Placement
 ) -> list[Statement]:
@@ -167,22 +123,10 @@ def _inside(
     local = _LocalArrays(by_symbol, _pointwise(statements, by_symbol, shared), placement)
 
     def change(task: Task) -> Task:
-        axes = tuple(_cut(axis, by_symbol) for axis in task.axes if _is_walked(axis, by_symbol))
+        axes = tuple(cut(axis, by_symbol) for axis in task.axes if is_walked(axis, by_symbol))
         return change_accesses(task, axes, local.access)
 
     return transform(statements, change)
-
-
-def _is_walked(axis: Axis, outers: Mapping[Symbol, Outer]) -> bool:
-    outer = outers.get(axis.symbol)
-    return outer is None or outer.block > 1
-
-
-def _cut(axis: Axis, outers: Mapping[Symbol, Outer]) -> Axis:
-    outer = outers.get(axis.symbol)
-    if outer is None or outer.block == outer.extent:
-        return axis
-    return replace(axis, extent=outer.block, lower=affine.symbol(outer.lower), upper=affine.symbol(outer.upper))
 
 
 def _pointwise(
