@@ -103,7 +103,7 @@ class Emission:
         return self.names[value.name]
 
     def index(self, index: Index) -> str:
-        """Return an index expression as C++ of type int64_t; floor division and modulo where operands may be negative."""
+        """Return an index expression as C++ of type int64_t; // and % round down also for negative numbers."""
         if isinstance(index, int):
             return str(index)
         if isinstance(index, Symbol):

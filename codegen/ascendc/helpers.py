@@ -35,7 +35,7 @@ def _text(name: str) -> str:
 
     combine, reduce, order = ROW_REDUCTIONS[name]
     template = jinja2.Template(_file("RowReduction.h.jinja2"), undefined=jinja2.StrictUndefined)
-    return template.render(name=name, combine=combine, reduce=reduce, order=order).strip()
+    return str(template.render(name=name, combine=combine, reduce=reduce, order=order)).strip()
 
 
 def _file(name: str) -> str:

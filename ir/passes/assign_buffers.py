@@ -177,7 +177,7 @@ class _Assigner(Rewriter):
     def brought_home(
         self, body: tuple[Statement, ...], yielded: tuple[Value, ...], homes: list[str | None], inner: set[str]
     ) -> tuple[tuple[Statement, ...], tuple[Value, ...]]:
-        """Return `body` with copies of what it yields into `homes`; through other buffers where one would be overwritten."""
+        """Return `body` with copies of what it yields into `homes`; none overwrites what another still reads."""
         outer, self.builder.statements = self.builder.statements, list(body)
         moved = [
             self.copied(value, None) if value.buffer in homes and value.buffer != home else value

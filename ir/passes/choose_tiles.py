@@ -54,7 +54,7 @@ class Cut:
 
 
 def choose_tiles(kernel: Kernel) -> Kernel:
-    """Return `kernel` as tiles on cores; raises UserError ``unified-buffer-full`` when the smallest tiles do not fit."""
+    """Return `kernel` as tiles on cores; raises UserError ``unified-buffer-full`` when no tiles fit."""
     analysis = analyse(kernel)
     cuts = possible_cuts(kernel, analysis)
     tiles = {cut.axis: cut.extent for cut in cuts}
@@ -85,7 +85,7 @@ def _known(shape: tuple[Extent, ...]) -> list[int]:
 
 
 def _innermost(kernel: Kernel, analysis: AxisAnalysis) -> frozenset[Axis]:
-    """Return the classes that run along memory: last in an array of several axes longer than 1, or never before another.
+    """Return the classes that run along memory: last of several longer axes of an array, or never before another.
 
     A column of numbers, one for each row, does not count: its axis is cut like the rows.
     """
@@ -125,7 +125,7 @@ def _shrink_to_fit(kernel: Kernel, analysis: AxisAnalysis, cuts: list[Cut], tile
 def _grow(
     kernel: Kernel, analysis: AxisAnalysis, cuts: list[Cut], tiles: dict[Axis, int], cut: Cut, smallest_size: int
 ) -> None:
-    """Set the tile of `cut` to about the largest that fits, by the growth from its smallest tile to a few times that."""
+    """Set the tile of `cut` to about the largest that fits, guessed from how the size grows with it."""
     probe = min(cut.extent, cut.smallest * 4 if cut.smallest > 1 else 32)
     tiles[cut.axis] = probe
     growth = max(1, _size(kernel, analysis, cuts, tiles) - smallest_size) / max(1, probe - cut.smallest)

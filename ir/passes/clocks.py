@@ -1,8 +1,8 @@
 """What is known to have happened before what: the pipes of one core run a kernel with vector clocks, no data.
 
 Each pipe runs its instructions in order, one after the other issued but not finished before the next starts; a flag
-tells its waiting pipe that all earlier work of the setting pipe is done, and all that pipe had been told; a barrier waits for
-its own pipe. Loops turn as often as a scenario says, so that one run stands for all trip counts like it.
+tells its waiting pipe that all earlier work of the setting pipe is done, and all that pipe had been told; a barrier
+waits for its own pipe. Loops turn as often as a scenario says, so that one run stands for all trip counts like it.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def runs(kernel: Kernel) -> Iterator[Run]:
 
 
 def faults(kernel: Kernel) -> list[Fault]:
-    """Return what is wrong with the synchronisation of `kernel`: races, flags left raised, set twice or waited for in vain."""
+    """Return the faults of synchronisation in `kernel`: races, flags left raised, set twice or waited for in vain."""
     found: list[Fault] = []
     for run in runs(kernel):
         found += run.faults

@@ -1,4 +1,4 @@
-"""Rewrite every operation into what the vector core of dav-2201 has, still at level tile and with operations of the table.
+"""Rewrite every operation into what the vector core of dav-2201 has, still at level tile, with operations of the table.
 
 Element types: i8, u8 and i16 are computed as i32 and brought back into their range after each operation that can leave
 it; booleans are comparison bits, and numbers 0 and 1 wherever they move (loads, stores, views, reductions). There is no
@@ -66,7 +66,7 @@ class Decomposer(Rewriter):
         self.values[operation.results[0].name] = result
 
     def decomposed(self, operation: Operation, operands: tuple[Value, ...], before: DType | None) -> Value:
-        """Return the value of `operation` made of what the chip has; `before` is the first operand's dtype as written."""
+        """Return the value of `operation` made of what the chip has; `before`: the first operand's dtype as written."""
         if operation.name == "cast":
             target = operation.attribute("dtype")
             assert isinstance(target, DType) and before is not None

@@ -1,4 +1,4 @@
-"""Casts: the vector core converts f32 to and from each of f16, bf16, i32 and i16, and f16 to and from i8, u8 and bool bytes."""
+"""Casts: the vector core converts f32 to and from f16, bf16, i32 and i16, and f16 to and from i8, u8 and bool bytes."""
 
 from __future__ import annotations
 

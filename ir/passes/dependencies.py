@@ -2,7 +2,8 @@
 
 Bodies are looked at one by one; a loop or branch inside a body counts as one statement that does all its touches. A
 *forward* flag orders two statements of one body. A *backward* flag orders a statement with one of the next turn of a
-loop; it is raised once before the loop and waited for once after it, so that every wait has its set for any number of turns.
+loop; it is raised once before the loop and waited for once after it, so that every wait has its set for any number of
+turns.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class Plan:
 
 @dataclass(slots=True)
 class Planner:
-    """Makes the plan of a kernel. `extra` adds touches of made-up resources to statements, which orders these as well."""
+    """Makes the plan of a kernel. `extra` adds touches of made-up resources to statements, which orders those too."""
 
     pipes: Pipes
     independent: frozenset[str]
@@ -112,7 +113,7 @@ class Scan:
         return list(last.items())
 
     def bar(self, position: int, pipe: Pipe, needed: int, now: int) -> None:
-        """Put a barrier before the statement unless one since position `needed` - 1 has done; `now` is the time there."""
+        """Put a barrier before the statement unless one since position `needed` - 1 did; `now` is the time there."""
         if pipe is not Pipe.S and self.known[pipe][pipe] < needed:
             self.planner.plan.barriers[self.number(position)].add(pipe)
             self.barriers[position].add(pipe)

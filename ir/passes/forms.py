@@ -1,4 +1,4 @@
-"""How an operation on tiles is carried out: no instruction at all, whole rows by the vector pipe, or element by element.
+"""How an operation on tiles is carried out: by no instruction, on whole rows by the vector pipe, or element by element.
 
 Shared by the passes below level *tile* and by the emitter, so that all agree on pipes.
 """
@@ -81,6 +81,15 @@ def is_row_reduction(type_: TileType, axis: int) -> bool:
     return axis == stored_rank(type_.shape) - 1
 
 
+def reduced_axis(operation: Operation) -> int:
+    """Return the one axis that a reduction has left after decomposition."""
+    axes = operation.attribute("axes")
+    assert isinstance(axes, tuple)
+    (axis,) = axes
+    assert isinstance(axis, int)
+    return axis
+
+
 def by_elements(operation: Operation, multiple: int) -> bool:
     """Return whether an operation on tiles goes element by element through the scalar unit: slow, for any shape."""
     if operation.name in ("reshape", "transpose"):
@@ -88,7 +97,6 @@ def by_elements(operation: Operation, multiple: int) -> bool:
     if operation.name in ("slice", "insert"):
         return not moves_rows(operation, multiple)
     if operation.name in ("sum", "max", "min"):
-        (axis,) = operation.attribute("axes")  # type: ignore[misc]  # one axis after decomposition
         operand = operation.operands[0]
-        return is_row_reduction(operand.type, axis) and operand.dtype != F32  # type: ignore[arg-type]
+        return is_row_reduction(operand.type, reduced_axis(operation)) and operand.dtype != F32
     return False

@@ -1,6 +1,6 @@
 """Give every buffer its byte address: one after another, each at a multiple of 256 bytes.
 
-What follows a buffer up to the next multiple belongs to it, so that instructions that work on whole repeats stay inside.
+What follows a buffer up to the next multiple belongs to it, so that instructions on whole repeats stay inside.
 """
 
 from __future__ import annotations

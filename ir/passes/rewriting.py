@@ -1,4 +1,4 @@
-"""The common part of passes that replace statements: visit in order, keep what was replaced by what, name new values."""
+"""The common part of passes that replace statements: visit in order, remember replacements, name new values."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pypto.ir.nodes import Kernel, Load, Operation, Range, Region, Store, Value
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.decompose import REGISTER_OPERATIONS
-from pypto.ir.passes.forms import is_row_reduction
+from pypto.ir.passes.forms import is_row_reduction, reduced_axis
 from pypto.ir.passes.layout import Ranges, largest, stored_rank
 from pypto.ir.passes.rewriting import Rewriter
 
@@ -208,8 +208,7 @@ class Selector(Rewriter):
 
     def reduction(self, operation: Operation) -> Value:
         operand = operation.operands[0]
-        (axis,) = operation.attribute("axes")  # type: ignore[misc]  # one axis after decomposition
-        assert isinstance(axis, int)
+        axis = reduced_axis(operation)
         if operand.dtype != F32 or not is_row_reduction(operand.type, axis):
             return self.keep(operation)
         shape = self.reduction_workspace(operation)

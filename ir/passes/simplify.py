@@ -30,8 +30,8 @@ class _Folder(Rewriter):
     def operation(self, operation: Operation) -> None:
         operation = replace(operation, operands=self.all(operation.operands))
         if operation.name == "constant" and not operation.results[0].shape:
-            number = _number(operation.attribute("value"), operation.results[0].dtype)
-            self.numbers[operation.results[0].name] = number
+            (result,) = operation.results
+            self.numbers[result.name] = _number(operation.attribute("value"), result.dtype)
             super().operation(operation)
             return
         number = self.folded(operation)

@@ -28,7 +28,7 @@ from pypto.ir.nodes import (
     whole,
 )
 
-FILE = __file__
+FILE = "kernel.py"
 Shape = tuple[int, ...]
 
 
@@ -79,7 +79,13 @@ class KernelBuilder:
         return self.op("constant", dtype=dtype, value=value)
 
     def loop(
-        self, name: str, start: Index, stop: Index, initial: tuple[Value, ...], step: int, body: Callable[..., tuple[Value, ...]]
+        self,
+        name: str,
+        start: Index,
+        stop: Index,
+        initial: tuple[Value, ...],
+        step: int,
+        body: Callable[..., tuple[Value, ...]],
     ) -> tuple[Value, ...]:
         """Append a For whose `body(index, *carried)` returns what it yields; returns the results."""
         index = Symbol(name)

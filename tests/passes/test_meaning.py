@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.passes.corpus import CORPUS
-from tests.passes.kernels import Arrays, arguments
 
 from pypto.ir import interpreter
 from pypto.ir.nodes import Level, Module
@@ -15,6 +13,8 @@ from pypto.ir.passes.manager import run_passes
 from pypto.ir.passes.pipeline import NPU_PASSES
 from pypto.ir.printer import print_module, same
 from pypto.ir.verifier import verify
+from tests.passes.corpus import CORPUS
+from tests.passes.kernels import Arrays, arguments
 
 RELATIVE = 1e-5
 """What functions made of others and sums in another order may be off by, relative to the largest magnitude involved."""

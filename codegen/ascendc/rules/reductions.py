@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pypto.codegen.ascendc.emission import Emission, only_result
 from pypto.ir.nodes import Operation
-from pypto.ir.passes.forms import is_row_reduction
+from pypto.ir.passes.forms import is_row_reduction, reduced_axis
 from pypto.ir.passes.layout import stored_rank
 
 SCALAR_STEP = {
@@ -14,12 +14,6 @@ SCALAR_STEP = {
     "max": "{total} = {element} > {total} ? {element} : {total};",
     "min": "{total} = {element} < {total} ? {element} : {total};",
 }
-
-
-def reduced_axis(operation: Operation) -> int:
-    (axis,) = operation.attribute("axes")  # type: ignore[misc]  # one axis after decomposition
-    assert isinstance(axis, int)
-    return axis
 
 
 def row_reduction(helper: str) -> Callable[[Emission, Operation], None]:

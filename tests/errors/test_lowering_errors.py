@@ -1,0 +1,106 @@
+"""Text and place of what the NPU target cannot do."""
+
+from __future__ import annotations
+
+import pytest
+
+from pypto.codegen.ascendc.emitter import emit
+from pypto.ir.base.errors import UserError
+from pypto.ir.dtypes import F32, F64, I32, I64
+from pypto.ir.index import Symbol
+from pypto.ir.nodes import Role
+from pypto.ir.passes.manager import run_passes
+from pypto.ir.passes.pipeline import NPU_PASSES
+from tests.passes.kernels import KernelBuilder, region
+
+
+def error(k: KernelBuilder, name: str, line: int, *parts: str) -> None:
+    """Lower and emit what `k` has written; check the error's name, its line in ``kernel.py`` and parts of its text."""
+    with pytest.raises(UserError) as caught:
+        emit(run_passes(k.module(), NPU_PASSES)[0])
+    assert caught.value.name == name
+    assert caught.value.location is not None
+    assert (caught.value.location.file, caught.value.location.line) == ("kernel.py", line)
+    for part in parts:
+        assert part in str(caught.value), str(caught.value)
+
+
+def test_f64_array() -> None:
+    k = KernelBuilder("wide")
+    k.output("out", k.op("exp", k.input("x", (8,), F64)))
+    error(k, "npu-dtype", 1, "x has dtype float64", "use float32 arrays", "target='cpu'")
+
+
+def test_i64_array() -> None:
+    k = KernelBuilder("long")
+    x = k.input("x", (8,), I32)
+    k.output("out", k.op("cast", x, dtype=I64))
+    error(k, "npu-dtype", 2, "dtype int64", "use int32")
+
+
+def test_i64_store() -> None:
+    k = KernelBuilder("long")
+    k.output("out", k.input("x", (8,), I64))
+    error(k, "npu-dtype", 1, "x has dtype int64")
+
+
+def test_integer_division_by_any_number() -> None:
+    k = KernelBuilder("divide")
+    x, y = k.input("x", (8,), I32), k.input("y", (8,), I32)
+    k.output("out", k.op("floor_div", x, y))
+    error(k, "npu-operation", 3, "no way to compute floor division of int32", "pypto.cast(x, 'float32')")
+
+
+def test_integer_remainder_by_seven() -> None:
+    k = KernelBuilder("rest")
+    x = k.input("x", (8,), I32)
+    k.output("out", k.op("remainder", x, k.number(7, I32)))
+    error(k, "npu-operation", 3, "remainder of int32", "power of two")
+
+
+def test_power_of_two_tiles() -> None:
+    k = KernelBuilder("power")
+    x, y = k.input("x", (8,)), k.input("y", (8,))
+    k.output("out", k.op("pow", x, y))
+    error(k, "npu-operation", 3, "no way to compute pow of float32", "pypto.exp(y * pypto.log(x))")
+
+
+def test_power_with_a_large_exponent() -> None:
+    k = KernelBuilder("power")
+    k.output("out", k.op("pow", k.input("x", (8,)), k.number(17.0)))
+    error(k, "npu-operation", 3, "whole exponents from 1 to 16")
+
+
+def test_row_that_does_not_fit() -> None:
+    k = KernelBuilder("long_rows")
+    x = k.input("x", (4, 100_000))
+    k.output("out", k.op("sub", x, k.op("max", x, axes=(1,))))
+    error(
+        k, "unified-buffer-full", 1, "kernel long_rows needs", "a core has 196608", "400128 bytes: f32[1, 100000]",
+        "line 3", "pypto.loop",
+    )  # fmt: skip
+
+
+def test_whole_reduction_that_does_not_fit() -> None:
+    k = KernelBuilder("total")
+    k.output("out", k.op("sum", k.input("x", (1000, 1000)), axes=(0, 1)))
+    error(k, "unified-buffer-full", 1, "kernel total needs", "4000000 bytes: f32[1000, 1000], line 1")
+
+
+def test_store_of_a_column() -> None:
+    k = KernelBuilder("column")
+    x = k.input("x", (6, 1))
+    out = k.array("out", (6, 10), F32, Role.INOUT)
+    k.store(out, x, region((0, 6), (3, 1)))
+    error(k, "strided-store", 2, "a store to out", "step 10 on axis 0", "write whole rows of out")
+
+
+def test_extent_that_is_not_known() -> None:
+    k = KernelBuilder("unknown")
+    k.output("out", k.op("exp", k.input("x", (Symbol("n"), 8))))  # type: ignore[arg-type]  # a symbolic extent
+    with pytest.raises(UserError) as caught:
+        run_passes(k.module(), NPU_PASSES)
+    assert caught.value.name == "unknown-extent"
+    assert "extent %n in kernel unknown" in str(caught.value)
+    assert "`shapes=`" in str(caught.value)
+    assert str(caught.value.location) == "kernel.py:1"
