@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from passes.kernels import KernelBuilder, region
 from pypto.codegen.ascendc.emitter import emit
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import F32, F64, I32, I64
@@ -11,7 +12,6 @@ from pypto.ir.index import Symbol
 from pypto.ir.nodes import Role
 from pypto.ir.passes.manager import run_passes
 from pypto.ir.passes.pipeline import NPU_PASSES
-from tests.passes.kernels import KernelBuilder, region
 
 
 def error(k: KernelBuilder, name: str, line: int, *parts: str) -> None:

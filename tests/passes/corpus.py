@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from passes.kernels import KernelBuilder, region
 from pypto.ir.dtypes import BF16, BOOL, F16, F32, I8, I16, I32, I64, U8, DType
 from pypto.ir.index import Symbol, add, make, multiply
 from pypto.ir.nodes import GridAxis, Module, Role, Value
-from tests.passes.kernels import KernelBuilder, region
 
 
 def chain(shape: tuple[int, ...]) -> Module:

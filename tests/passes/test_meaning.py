@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from passes.corpus import CORPUS
+from passes.kernels import Arrays, arguments
 from pypto.ir import interpreter
 from pypto.ir.nodes import Level, Module
 from pypto.ir.parser import parse_module
@@ -13,8 +15,6 @@ from pypto.ir.passes.manager import run_passes
 from pypto.ir.passes.pipeline import NPU_PASSES
 from pypto.ir.printer import print_module, same
 from pypto.ir.verifier import verify
-from tests.passes.corpus import CORPUS
-from tests.passes.kernels import Arrays, arguments
 
 RELATIVE = 1e-5
 """What functions made of others and sums in another order may be off by, relative to the largest magnitude involved."""

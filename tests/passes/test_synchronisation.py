@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from passes.corpus import CORPUS
+from passes.kernels import KernelBuilder, region
 from pypto.ir.index import Symbol
 from pypto.ir.nodes import For, Kernel, Load, Module, Operation, Role, Statement, Store, walk
 from pypto.ir.passes.clocks import faults
@@ -13,8 +15,6 @@ from pypto.ir.passes.dependencies import Plan, plan_of
 from pypto.ir.passes.insert_synchronisation import IDS, insert_synchronisation, placed
 from pypto.ir.passes.manager import run_passes
 from pypto.ir.passes.pipeline import NPU_PASSES
-from tests.passes.corpus import CORPUS
-from tests.passes.kernels import KernelBuilder, region
 
 BUFFERED = NPU_PASSES[: [item.name for item in NPU_PASSES].index("insert_synchronisation")]
 MUTATED = (

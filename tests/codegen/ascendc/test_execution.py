@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ascendc.host import Host, compile_all
+from passes.corpus import CORPUS
+from passes.kernels import arguments
 from pypto.ir import interpreter
 from pypto.ir.passes.manager import run_passes
 from pypto.ir.passes.pipeline import NPU_PASSES
-from tests.codegen.ascendc.host import Host, compile_all
-from tests.passes.corpus import CORPUS
-from tests.passes.kernels import arguments
 
 TOLERANCE = 2e-5
 HALF_TOLERANCE = 1e-2

@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from ascendc.host import compile_all
+from passes.corpus import CORPUS, chain
+from passes.kernels import KernelBuilder
 from pypto.codegen.ascendc.emitter import emit
 from pypto.codegen.ascendc.names import comment, identifier
 from pypto.codegen.ascendc.rules import DECOMPOSED, RULES
@@ -18,9 +21,6 @@ from pypto.ir.nodes import Module, Parameter, Role
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.manager import run_passes
 from pypto.ir.passes.pipeline import NPU_PASSES
-from tests.codegen.ascendc.host import compile_all
-from tests.passes.corpus import CORPUS, chain
-from tests.passes.kernels import KernelBuilder
 
 GOLDEN = ("chain", "softmax", "layer_norm_4096", "half", "masks", "accumulate", "spmd_many_blocks", "clipped")
 
