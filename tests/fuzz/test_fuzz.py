@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fuzz.compare import TARGETS, batched_difference, failure, smallest, wrong_elements
+import pypto
+from fuzz.compare import TARGETS, batched_difference, failure, lowered_difference, smallest, wrong_elements
 from fuzz.generator import Argument, Generator, Kernel, kernels
 from fuzz.shadow import Refused, Shadow
 
@@ -43,6 +44,27 @@ def test_batches_agree_with_their_items(portion: int, pytestconfig: pytest.Confi
             except Refused:
                 continue
             assert found is None, f"{found}\n\n# {kernel.name} on a batch\n{kernel.reproducer(target)}"
+
+
+NPU_LIMITS = {"npu-dtype", "npu-operation", "strided-store", "unified-buffer-full"}
+
+
+def test_lowering_keeps_the_meaning(portion: int, pytestconfig: pytest.Config) -> None:
+    """Every other kernel, down to level planned. Left out: // and %, which the device computes from a rounded quotient."""
+    count, seed = pytestconfig.getoption("--fuzz-kernels") // 2, pytestconfig.getoption("--fuzz-seed")
+    taken = 0
+    for kernel in kernels(seed + 2, range(portion, count, PORTIONS)):
+        if "//" in kernel.source or "%" in kernel.source or any(item.kind == "special" for item in kernel.arguments):
+            continue
+        try:
+            found = lowered_difference(kernel)
+        except pypto.UserError as error:
+            if error.name not in NPU_LIMITS:
+                raise
+            continue
+        taken += 1
+        assert found is None, f"{found}\n\n# {kernel.name}\n{kernel.reproducer('ascendc')}"
+    assert taken
 
 
 def test_one_seed_gives_one_kernel() -> None:
