@@ -9,7 +9,7 @@ remembered while the re-bound name's tile lives.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,42 @@ def is_private(storage: Storage) -> bool:
     return isinstance(storage, Cell)
 
 
+class Shared:
+    """The pairs that are alive: by storage, which tiles show its elements without knowing, and of which storages
+    they are.
+    """
+
+    def __init__(self) -> None:
+        self._pairs: dict[int, list[tuple[Storage, weakref.ref[Tile] | None, str]]] = {}
+        self._partners: dict[int, list[tuple[Storage, Storage]]] = {}
+
+    def add(self, storage: Storage, tile: Tile | None, name: str) -> None:
+        """Remember that `tile` (None: something that always lives) shows the elements of `storage`."""
+        pair = (storage, None if tile is None else weakref.ref(tile), name)
+        self._pairs.setdefault(id(storage), []).append(pair)
+
+    def pair(self, one: Storage, other: Storage) -> None:
+        """Remember that two storages hold what Python has once."""
+        self._partners.setdefault(id(one), []).append((one, other))
+        self._partners.setdefault(id(other), []).append((other, one))
+
+    def partners(self, storage: Storage) -> list[Storage]:
+        """Return the storages that hold the same elements, `storage` first."""
+        found = [storage]
+        for known in found:
+            for _, other in self._partners.get(id(known), ()):
+                if all(other is not item for item in found):
+                    found.append(other)
+        return found
+
+    def conflict(self, storage: Storage) -> str | None:
+        """Return the name that shares elements with `storage`, if one still does."""
+        for _, reference, name in self._pairs.get(id(storage), ()):
+            if reference is None or reference() is not None:
+                return name
+        return None
+
+
 @dataclass(slots=True)
 class Sharing:
     """Who shares elements with whom after a turn of a loop, found after its first run."""
@@ -38,28 +74,31 @@ class Sharing:
     twins: list[tuple[str, str]] = field(default_factory=list)
     outer: list[tuple[str, Storage]] = field(default_factory=list)
 
-    def apply(self, own: Mapping[str, Tile], share: Callable[[Storage, Tile | None, str], None]) -> None:
+    def apply(self, own: Mapping[str, Tile], shared: Shared) -> None:
         """Remember the pairs for the tiles that the re-bound names hold now."""
         for name, twin in self.twins:
-            share(own[name].storage, own[twin], name)
+            shared.add(own[name].storage, own[twin], name)
+            shared.pair(own[name].storage, own[twin].storage)
         for name, storage in self.outer:
-            share(storage, own[name], name)
-            share(own[name].storage, None, name)
+            shared.add(storage, own[name], name)
+            shared.add(own[name].storage, None, name)
+            shared.pair(own[name].storage, storage)
 
 
 def sharing_after_a_turn(
-    before: Mapping[str, Any], after: Mapping[str, Any], rebound: list[str], first_key: int
+    before: Mapping[str, Any], after: Mapping[str, Any], rebound: list[str], first_key: int, shared: Shared
 ) -> Sharing:
     """Return what each re-bound name shares at the end of a turn; storages made before the loop are older than
     `first_key`.
     """
     found = Sharing()
     roots = {name: root(after[name].storage) for name in rebound}
-    for name, storage in roots.items():
-        found.twins += [(name, other) for other in rebound if other != name and roots[other] is storage]
-        is_outer = storage.birth < first_key or not is_private(storage)
-        if is_outer and not _handed_over(storage, before, rebound):
-            found.outer.append((name, storage))
+    for name, own in roots.items():
+        for storage in shared.partners(own):
+            found.twins += [(name, other) for other in rebound if other != name and roots[other] is storage]
+            is_outer = storage.birth < first_key or not is_private(storage)
+            if is_outer and not _handed_over(storage, before, rebound):
+                found.outer.append((name, storage))
     return found
 
 
@@ -72,22 +111,3 @@ def _handed_over(storage: Storage, before: Mapping[str, Any], rebound: list[str]
 def shown_by(storage: Storage, names: Mapping[str, Any]) -> list[str]:
     """Return the names whose tiles show `storage`."""
     return [name for name, value in names.items() if isinstance(value, Tile) and root(value.storage) is storage]
-
-
-class Shared:
-    """The pairs that are alive: by storage, which tiles show its elements without knowing."""
-
-    def __init__(self) -> None:
-        self._pairs: dict[int, list[tuple[Storage, weakref.ref[Tile] | None, str]]] = {}
-
-    def add(self, storage: Storage, tile: Tile | None, name: str) -> None:
-        """Remember that `tile` (None: something that always lives) shows the elements of `storage`."""
-        pair = (storage, None if tile is None else weakref.ref(tile), name)
-        self._pairs.setdefault(id(storage), []).append(pair)
-
-    def conflict(self, storage: Storage) -> str | None:
-        """Return the name that shares elements with `storage`, if one still does."""
-        for _, reference, name in self._pairs.get(id(storage), ()):
-            if reference is None or reference() is not None:
-                return name
-        return None

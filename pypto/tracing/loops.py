@@ -22,7 +22,7 @@ from pypto.tracing.aliases import Shared, Sharing, is_private, root, sharing_aft
 from pypto.tracing.context import Change, Event, Tracer
 from pypto.tracing.indices import IndexValue
 from pypto.tracing.rewriting import rewritten
-from pypto.tracing.storage import Cell, Fresh, Viewed
+from pypto.tracing.storage import Cell, Fresh, Storage, Viewed
 from pypto.tracing.tiles import Tile
 from pypto.tracing.values import full, spread
 
@@ -132,6 +132,7 @@ class LoopRun:
         self.first: _FirstRun | None = None
         self.carried: list[_Carried] = []
         self.entries: dict[str, Tile] = {}
+        self.given: dict[str, Tile] = {}
         self.results: dict[str, Tile] = {}
         self.outer_events: list[Event] | None = None
         self.outer_journal: list[Change] | None = None
@@ -167,8 +168,22 @@ class LoopRun:
         tracer.domains[self.symbol] = (self.loop.start, self.loop.stop, self.loop.step)
         tracer.open_loops.append(self)
         self.outer_events, self.outer_journal = tracer.events, tracer.begin_trial()
+        self._give_each_name_a_tile_of_its_own()
         self.undone = [(memory, getattr(memory, "stores", 0)) for memory in tracer.memories]
         return self._open()
+
+    def _give_each_name_a_tile_of_its_own(self) -> None:
+        """Two names of one tile are told apart by the tile they are bound to after the body."""
+        for name in self.names or ():
+            tile = self.before.get(name)
+            if isinstance(tile, Tile) and tile.scope.alive:
+                self.entries[name] = self.given[name] = self._handle(tile, tile.storage, tile.ranges, tile.axes)
+
+    def _handle(self, tile: Tile, storage: Storage, ranges: Any = None, axes: Any = None) -> Tile:
+        """Return a tile that counts as `tile` when the two runs of the body are compared."""
+        handle = Tile(self.tracer, storage, ranges, axes)
+        handle.key, handle.outputs = tile.key, tile.outputs
+        return handle
 
     def _open(self) -> IndexValue:
         tracer = self.tracer
@@ -209,7 +224,7 @@ class LoopRun:
         rebound = self._rebound(first.names)
         if self.names is None and rebound:
             raise UserError("loop-rebinding", self.location, name=rebound[0])
-        index = None
+        own: dict[str, Tile] = {}
         pending = [*self._changed_cells(first), *self._rebound_cells(rebound)]
         index = self._open()
         for item in pending:
@@ -218,11 +233,11 @@ class LoopRun:
                 item.cell.replace(self.tracer, item.carried)
                 continue
             item.cell.value = item.carried
-            tile = Tile(self.tracer, item.cell)
             assert item.original is not None
-            tile.key = item.original.key
-            self.entries[item.name] = tile
-        self._share(self.entries, after_loop=False)
+            own[item.name] = self._handle(item.original, item.cell)
+        self._share(own, after_loop=False)
+        self.given.update(own)
+        self.entries = dict(self.given)
         self.tracer.keys = self.base
         self.carried = pending
         return index
@@ -233,7 +248,7 @@ class LoopRun:
         found = []
         for name in candidates:
             before, after = self.before.get(name), names.get(name)
-            if not isinstance(before, Tile) or before is after:
+            if not isinstance(before, Tile) or self.given.get(name, before) is after:
                 continue
             if not before.scope.alive or (isinstance(before.storage, Fresh) and before.storage.target is None):
                 continue
@@ -289,13 +304,14 @@ class LoopRun:
         assert first is not None
         if tracer.shared is None:
             tracer.shared = Shared()
-        sharing_after_a_turn(self.before, first.names, list(own), self.base).apply(own, tracer.shared.add)
+        sharing = sharing_after_a_turn(self.before, first.names, list(own), self.base, tracer.shared)
+        sharing.apply(own, tracer.shared)
         if not after_loop or self._turns_known():
             return
         for name, tile in own.items():  # after no turn at all a name still shows what it showed before
             storage = root(self.before[name].storage)
             if not is_private(storage) or shown_by(storage, self.before) != [name]:
-                Sharing(outer=[(name, storage)]).apply({name: tile}, tracer.shared.add)
+                Sharing(outer=[(name, storage)]).apply({name: tile}, tracer.shared)
 
     def _turns_known(self) -> bool:
         return isinstance(self.loop.start, int) and isinstance(self.loop.stop, int)
@@ -318,7 +334,7 @@ class LoopRun:
 
     def binds(self, name: str) -> bool:
         """Return whether `name` starts this turn with a tile of its own."""
-        return self.turn == 2 and name in self.entries
+        return name in self.entries
 
     def entry(self, name: str) -> Tile:
         return self.entries.pop(name)
@@ -368,8 +384,12 @@ class LoopRun:
             else:
                 self.results[item.name] = Tile.of_value(tracer, result, item.cell.dtype)
         self._share(self.results, after_loop=True)
+        for name, given in self.given.items():
+            if name not in self.results and names.get(name) is given:
+                self.results[name] = self.before[name]  # the body did not bind it anew
         if self._no_turns():
             self.results = {name: self.before[name] for name in self.results}
+        self.given.clear()
         tracer.note("loop", repr(loop.start), repr(loop.stop), loop.step, len(self.carried))
 
     def _yielded(self, item: _Carried, names: dict[str, Any]) -> Value:

@@ -212,8 +212,9 @@ class Tile:
 
     def __getitem__(self, key: Any) -> Tile:
         self.check(self.tracer)
-        tile = self._view(resolve(self.tracer, key, self.extents))
-        self.tracer.note("index", self.key, tile.ranges, tile.axes)
+        picked = resolve(self.tracer, key, self.extents)
+        tile = self._view(picked)
+        self.tracer.note("index", self.key, *picked)
         return tile
 
     def __setitem__(self, key: Any, value: Any) -> None:
