@@ -25,6 +25,9 @@ from pypto.codegen.llvm.program import Array, Choice, Home, Program, Repeat, Sta
 from pypto.codegen.llvm.register_reduction import RegisterReduction
 from pypto.ir.nodes import Kernel, Module, Parameter
 
+MOST_BYTES = 24 << 20
+"""Local arrays beyond which values are computed again rather than stored."""
+
 SIGNATURE = "ptr %slots, ptr %workspace, ptr %scratch, ptr %stop, i64 %first, i64 %last"
 
 
@@ -47,7 +50,10 @@ def emit(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> Cpu
         phases += emitted.phases
         workspace, scratch = max(workspace, emitted.workspace), max(scratch, emitted.scratch)
     text = "\n".join([*texts, *sorted(declarations), _attributes(machine), "!0 = !{i32 1}", ""])
-    return CpuCode(text, slots, tuple(phases), workspace, scratch)
+    notes = [f"{len(phases)} phases; scratch memory {scratch} bytes per thread"]
+    if workspace:
+        notes.append(f"intermediates between phases: {workspace} bytes")
+    return CpuCode(text, slots, tuple(phases), workspace, scratch, tuple(notes))
 
 
 def _slots(module: Module) -> tuple[Slot, ...]:
@@ -92,10 +98,9 @@ class _Emitted:
 
 
 def _emit_kernel(kernel: Kernel, number: int, arguments: Mapping[str, Array], machine: Machine) -> _Emitted:
-    program = lower(kernel, arguments)
-    placement = Placement()
+    program, phases, placement = _planned(kernel, arguments)
     result = _Emitted()
-    for count, phase in enumerate(plan(program, placement)):
+    for count, phase in enumerate(phases):
         if phase.items == 0 or not phase.body:
             continue
         symbol = f"pypto_{_mangled(kernel.name)}_{number}_{count}"
@@ -105,6 +110,17 @@ def _emit_kernel(kernel: Kernel, number: int, arguments: Mapping[str, Array], ma
         result.phases.append(Phase(symbol, phase.items, phase.grain))
     result.workspace, result.scratch = placement.workspace, placement.scratch
     return result
+
+
+def _planned(kernel: Kernel, arguments: Mapping[str, Array]) -> tuple[Program, list[PhasePlan], Placement]:
+    """Return the phases of a kernel; without stored shared values where those would take too much memory."""
+    plans = []
+    for keeps_shared in (True, False):
+        program, placement = lower(kernel, arguments, keeps_shared), Placement()
+        plans.append((program, plan(program, placement), placement))
+        if placement.workspace + placement.scratch <= MOST_BYTES:
+            return plans[-1]
+    return min(plans, key=lambda item: item[2].workspace + item[2].scratch)
 
 
 def _mangled(name: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from pypto.codegen.llvm import affine, conflicts, usage
+from pypto.codegen.llvm import affine, conflicts, redirection, usage
 from pypto.codegen.llvm.affine import ZERO, Affine
 from pypto.codegen.llvm.evaluation import Definition, Evaluation, Indexing, Point, Ranges3, extents, region_of
 from pypto.codegen.llvm.program import Access, Array, Axis, Choice, Home, NodeKind, Program, Repeat, Statement, Task
@@ -22,9 +22,12 @@ from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 
 
-def lower(kernel: Kernel, arguments: Mapping[str, Array]) -> Program:
-    """Return `kernel` as tasks; `arguments` are the arrays of its parameters."""
-    lowering = _Lowering(usage.analyse(kernel), dict(arguments))
+def lower(kernel: Kernel, arguments: Mapping[str, Array], keeps_shared: bool = True) -> Program:
+    """Return `kernel` as tasks; `arguments` are the arrays of its parameters.
+
+    With `keeps_shared` costly values that several loops share are stored in local arrays, else computed in each.
+    """
+    lowering = _Lowering(usage.analyse(kernel, keeps_shared), dict(arguments))
     grid = []
     for axis in kernel.grid:
         extent = cast("int", axis.extent)
@@ -45,7 +48,8 @@ class _Lowering:
     loads: dict[str, list[Value]] = field(default_factory=dict)
     """Lazy loads of each array that a later store may overtake."""
     output: list[Statement] = field(default_factory=list)
-    scope_start: int = -1
+    created: set[str] = field(default_factory=set)
+    """Local arrays made in the present sequence: nothing outside it has written to them."""
     count: int = 0
 
     # -- symbols and arrays
@@ -63,6 +67,7 @@ class _Lowering:
         shape = extents(type_.shape)
         array = Array(f"local{len(self.locals)}", type_.dtype, shape, Home.SCRATCH)
         self.locals.append(array)
+        self.created.add(array.name)
         return array
 
     def axes(self, shape: tuple[Index, ...], reduced: tuple[int, ...] = ()) -> tuple[tuple[Axis, ...], Point]:
@@ -81,10 +86,12 @@ class _Lowering:
 
     def sequence(self, body: tuple[nodes.Statement, ...]) -> list[Statement]:
         """Lower the statements of one region and return them as a sequence of their own."""
-        outer, self.output = self.output, []
+        outer, self.output = (self.output, self.created), []
+        self.created = set()
         for statement in body:
             self.statement(statement)
-        result, self.output = self.output, outer
+        result = self.output
+        self.output, self.created = outer
         return result
 
     def statement(self, statement: nodes.Statement) -> None:
@@ -219,13 +226,34 @@ class _Lowering:
 
     def store(self, statement: Store) -> None:
         array = self.arrays[statement.target]
+        if self.redirect(statement, array):
+            return
         self.save_loads(array, self.usage.position(statement), statement.region)
         self.write_safely(statement.value, array, statement.region, statement.clip)
 
+    def redirect(self, statement: Store, array: Array) -> bool:
+        """Let the tasks that assemble a tile write to where it is stored, when nothing else needs the tile."""
+        local, position = self.definitions[statement.value.name], self.usage.position(statement)
+        if not isinstance(local, Array) or local.name not in self.created or statement.clip:
+            return False
+        if self.usage.last[statement.value.name] != position:
+            return False
+        if any(self.usage.last[value.name] > position for value in self.waiting(array)):
+            return False
+        found = redirection.redirected(
+            self.output, local, array, lambda index: self.indexing.along(statement.region, index)
+        )
+        if found is not None:
+            self.output[:] = found
+        return found is not None
+
+    def waiting(self, array: Array) -> list[Value]:
+        """Return the values that are still to be loaded from `array` where they are used."""
+        return [value for value in self.loads.get(array.name, []) if isinstance(self.definitions[value.name], Load)]
+
     def save_loads(self, array: Array, position: int, region: Region | None) -> None:
         """Copy what lazy loads still have to read of `array`, before it is written at `position`."""
-        waiting = self.loads.get(array.name, [])
-        still = [value for value in waiting if isinstance(self.definitions[value.name], Load)]
+        still = self.waiting(array)
         for value in still:
             load = self.definitions[value.name]
             assert isinstance(load, Load)

@@ -131,7 +131,7 @@ class NestEmitter:
         lanes = self.plan.lanes
         if lanes == 1:
             return None
-        left = self.builder.splat(self.builder.binary("sub", stop, index), lanes)
+        left = self.builder.splat(self.builder.opaque(self.builder.binary("sub", stop, index)), lanes)
         steps = ", ".join(f"i64 {number}" for number in range(lanes))
         return self.builder.compare("icmp ult", Register(f"<{steps}>", "i64", lanes), left)
 

@@ -29,6 +29,7 @@ _COST_LIMIT = 1e6
 class Usage:
     """`last`: position of the last use (absent: never used). `kept`: names of lazy values to store in local arrays."""
 
+    keeps_shared: bool = True
     positions: dict[int, int] = field(default_factory=dict)
     ends: dict[int, int] = field(default_factory=dict)
     scopes: dict[str, Scope] = field(default_factory=dict)
@@ -46,8 +47,9 @@ class Usage:
         return self.ends[id(statement)]
 
 
-def analyse(kernel: Kernel) -> Usage:
-    usage = Usage()
+def analyse(kernel: Kernel, keeps_shared: bool = True) -> Usage:
+    """Return the usage of a kernel's values; without `keeps_shared` no value is worth keeping."""
+    usage = Usage(keeps_shared)
     _number(kernel.body, (), usage, 0)
     _backward(kernel.body, (), usage)
     return usage
@@ -137,7 +139,7 @@ def _backward_lazy(statement: Statement, scope: Scope, usage: Usage) -> None:
     if value.name not in usage.last:
         return
     keys = usage.keys[value.name]
-    if _worth_keeping(value, keys, scope, usage):
+    if usage.keeps_shared and _worth_keeping(value, keys, scope, usage):
         usage.kept.add(value.name)
         keys = {(scope, usage.stages[value.name], _shape(value))}
     last = usage.last[value.name]

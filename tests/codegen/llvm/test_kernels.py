@@ -216,6 +216,47 @@ def test_rows_stay_parallel_around_a_loop() -> None:
     assert code.scratch_bytes <= 256
 
 
+def test_a_part_written_into_a_carried_tile_keeps_the_rest() -> None:
+    """The tile in the loop is stored whole, although the loop's body writes only a row of it."""
+    kern = Kern()
+    x, out = kern.array("x", (4, 33)), kern.out("out", (3, 4, 33))
+    start = kern.op("mul", kern.load(x), 2.0)
+    carried, result = kern.builder.value(start.type), kern.builder.value(start.type)
+    index = Symbol("i")
+    outer, kern.builder.statements = kern.builder.statements, []
+    row = kern.op("add", kern.load(x, (Range(index, 1), Range(0, 33))), 5.0)
+    changed = kern.op("insert", carried, row, ranges=((index, 1, 1), (0, 33, 1)))
+    whole = (Range(index, 1), Range(0, 4), Range(0, 33))
+    kern.store(out, kern.op("reshape", changed, shape=(1, 4, 33)), whole)
+    plain = kern.op("mul", start, 3.0)
+    body, kern.builder.statements = tuple(kern.builder.statements), outer
+    kern.builder.append(For(index, 0, 3, 1, (carried,), (start,), body, (plain,), (result,)))
+    module = kern.module()
+    check(module, normal_arrays(module))
+
+
+@pytest.mark.parametrize("name", ["concat", "pad", "insert"])
+def test_an_assembled_tile_is_written_in_place(name: str) -> None:
+    """No copy of it is made when it is only stored; one is made when its target is read as well."""
+    for in_place in (False, True):
+        kern = Kern()
+        x, out = kern.array("x", (4, 30)), kern.array("out", (8, 30), role=Role.INOUT)
+        first, half = kern.load(x), (Range(0, 4), Range(0, 30))
+        second = kern.load(out, half) if in_place else kern.op("neg", first)
+        if name == "concat":
+            tile = kern.op("concat", second, first, axis=0)
+        elif name == "pad":
+            tile = kern.op("pad", second, low=(3, 0), high=(1, 0), value=1.5)
+        else:
+            base = kern.op("concat", first, first, axis=0)
+            tile = kern.op("insert", base, second, ranges=((6, 4, -1), (0, 30, 1)))
+        kern.store(out, tile, (Range(7, 8, -1), Range(0, 30)))
+        module = kern.module()
+        arrays = normal_arrays(module)
+        check(module, arrays)
+        assert in_place or emit(module, layouts(arrays), machine()).scratch_bytes == 0
+
+
 # -- grids, scalars, dtypes
 
 
