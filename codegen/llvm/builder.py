@@ -151,6 +151,14 @@ class FunctionBuilder:
         mask = f"<{lanes} x i32> zeroinitializer"
         return self.emit(f"shufflevector {zero.typed}, {zero.type} poison, {mask}", value.element, lanes)
 
+    def opaque(self, value: Register) -> Register:
+        """Return a scalar integer whose value LLVM may not fold; it costs no instruction.
+
+        LLVM 22 on x86 turns a masked store of narrowed integers into one scalar store when it can see that a single
+        lane is set, and then writes the wide integer over the neighbours (`tests/codegen/llvm/test_tails.py`).
+        """
+        return self.emit(f'call {value.type} asm "", "=r,0"({value.typed})', value.element)
+
     # -- memory
 
     def offset(self, base: Register, index: Register, element: str) -> Register:

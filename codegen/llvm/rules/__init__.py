@@ -7,7 +7,7 @@ block than it began in (`FunctionBuilder.block`).
 
 from pypto.codegen.llvm.rules.dispatch import RULES, elementwise
 from pypto.codegen.llvm.rules.reduction import combine, reduction_identity
-from pypto.codegen.llvm.rules.representation import element, from_memory, memory_element, to_memory
+from pypto.codegen.llvm.rules.representation import element, from_memory, memory_element, memory_number, to_memory
 
 __all__ = [
     "RULES",
@@ -16,6 +16,7 @@ __all__ = [
     "elementwise",
     "from_memory",
     "memory_element",
+    "memory_number",
     "reduction_identity",
     "to_memory",
 ]

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from pypto.codegen.llvm.builder import FunctionBuilder, Register
-from pypto.codegen.llvm.rules import arithmetic, conversion, division, functions
+from pypto.codegen.llvm.rules import arithmetic, conversion, division, functions, integers
 from pypto.codegen.llvm.rules.context import Context, Rule
 from pypto.ir.dtypes import DType
 from pypto.ir.operations.definition import Attributes
 
 RULES: dict[str, Rule] = {
+    **functions.RULES,
     "neg": arithmetic.negate,
     "abs": arithmetic.absolute,
     "not": arithmetic.complement,
-    "exp": functions.exp,
-    "log": functions.log,
-    "sqrt": functions.sqrt,
-    "rsqrt": functions.rsqrt,
-    "reciprocal": functions.reciprocal,
-    "tanh": functions.tanh,
-    "erf": functions.erf,
-    "sigmoid": functions.sigmoid,
     "add": arithmetic.floats_or_integers("fadd", "add"),
     "sub": arithmetic.floats_or_integers("fsub", "sub"),
     "mul": arithmetic.floats_or_integers("fmul", "mul"),
     "div": arithmetic.bits("fdiv"),
     "floor_div": division.floor_divide,
     "remainder": division.remainder,
-    "pow": functions.pow_,
+    "fmod": division.truncated,
+    "gcd": integers.greatest_common_divisor,
+    "shift_left": integers.shift_left,
+    "shift_right": integers.shift_right,
     "maximum": arithmetic.extremum("ogt", "gt", "or"),
     "minimum": arithmetic.extremum("olt", "lt", "and"),
     "and": arithmetic.bits("and"),

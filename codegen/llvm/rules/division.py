@@ -116,3 +116,14 @@ def remainder(context: Context) -> Register:
     if context.dtype.is_float:
         return _remainder_of_floats(Lanes.of(context.builder, context.x), context.x, context.y)
     return _integer_result(context, remainder=True)
+
+
+def truncated(context: Context) -> Register:
+    """C's fmod: the rest of a division toward zero, with the sign of x; integers by 0 give 0."""
+    builder, x, y = context.builder, context.x, context.y
+    if context.dtype.is_float:
+        return truncated_remainder(builder, x, y)
+    zero = context.number(0)
+    zero_divisor = builder.compare("icmp eq", y, zero)
+    parts = _divide_integers(context, _safe_divisor(context, zero_divisor))
+    return builder.select(zero_divisor, zero, parts.rest)

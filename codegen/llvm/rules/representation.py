@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from pypto.codegen.llvm.builder import FunctionBuilder, Register, constant
 from pypto.ir.dtypes import DType
 
@@ -14,12 +16,26 @@ def element(dtype: DType) -> str:
 
 
 def memory_element(dtype: DType) -> str:
-    """Return the LLVM type of one element in memory: as in registers, but a bool takes a byte."""
-    return "i8" if dtype.kind == "bool" else element(dtype)
+    """Return the LLVM type of one element in memory: as in registers, but a bool takes a byte.
+
+    f16 and bf16 are loaded and stored as i16: LLVM cannot select masked accesses to vectors of ``bfloat`` everywhere.
+    """
+    if dtype.kind == "bool":
+        return "i8"
+    return "i16" if dtype.is_narrow_float else element(dtype)
+
+
+def memory_number(value: float | int | bool, dtype: DType) -> float | int | bool:
+    """Return a constant as a number of `memory_element`: the bit pattern of an f16 or bf16."""
+    if not dtype.is_narrow_float:
+        return value
+    return int(np.asarray(value).astype(dtype.numpy).view(np.uint16))
 
 
 def from_memory(builder: FunctionBuilder, value: Register, dtype: DType) -> Register:
     """Turn a loaded value into its register form; every byte but 0 is a true bool."""
+    if dtype.is_narrow_float:
+        return builder.convert("bitcast", value, element(dtype))
     if dtype.kind != "bool":
         return value
     return builder.compare("icmp ne", value, constant(0, "i8", value.lanes))
@@ -27,4 +43,6 @@ def from_memory(builder: FunctionBuilder, value: Register, dtype: DType) -> Regi
 
 def to_memory(builder: FunctionBuilder, value: Register, dtype: DType) -> Register:
     """Turn a register into the value to store; a bool becomes the byte 0 or 1."""
+    if dtype.is_narrow_float:
+        return builder.convert("bitcast", value, "i16")
     return builder.convert("zext", value, "i8") if dtype.kind == "bool" else value
