@@ -25,6 +25,9 @@ def statement(chance: random.Random, index: str, depth: int) -> list[str]:
         f"{n} = {m} + {k}", f"{n} = {m} * 0.5 + x[{index}]", f"{n} += {m}", f"{n} += x[{index}]", f"{n}[:] = {m} - 1.0",
         f"{n}[1:] = {m}[:-1]", f"{n}[{index} % 2] = 3.0", f"{n}, {m} = {m}, {n}", f"{n}, {m} = {m} + 1.0, {n}",
         f"{n} = {m}", f"{n} = {m}[::-1]", f"t = {n} * 2.0; {m} = t + {k}", f"v = {n}[1:3]; v *= 2.0",
+        f"choose({n}[0] > 0.0, lambda: {m}.__setitem__(slice(1, 3), {k}[1:3] + 1.0), lambda: add_half({k}))",
+        f"choose({index} < 2, lambda: {m}.__setitem__(0, {k}[1] - 1.0), lambda: x.__setitem__({index}, {n}))",
+        f"choose({index} == 1, lambda: {m}.__setitem__(slice(None), {k}))",
         f"x[{index}] = {n}", f"x[{index}, 1:] += {n}[1:]", f"{n} = x[{index}]", f"{n} = x[{index}] + 0.0",
     ]  # fmt: skip
     if depth and chance.random() < 0.2:
@@ -34,6 +37,14 @@ def statement(chance: random.Random, index: str, depth: int) -> list[str]:
     return [chance.choice(forms)]
 
 
+def choose(condition: Any, then: Any, other: Any = None) -> None:
+    """What `pypto.cond` means."""
+    if condition:
+        then()
+    elif other is not None:
+        other()
+
+
 def program(seed: int) -> str:
     chance = random.Random(seed)
     first = ["a = x[0] + 0.0", f"b = {chance.choice(['x[1] * 1.0', 'a', 'a[::-1]', 'x[1]'])}"]
@@ -41,7 +52,9 @@ def program(seed: int) -> str:
     body = [line for _ in range(chance.randint(1, 4)) for line in statement(chance, "i", 1)]
     loop = [f"for i in turns({chance.randint(0, 4)}):", *("    " + line for line in body)]
     last = ["out[0] = a", "out[1] = b", "out[2] = c"]
-    return "def kernel(x, out):\n" + "".join(f"    {line}\n" for line in (*first, *loop, *last))
+    return "def add_half(tile):\n    tile += 0.5\n\n\ndef kernel(x, out):\n" + "".join(
+        f"    {line}\n" for line in (*first, *loop, *last)
+    )
 
 
 def load(folder: Path, seed: int, turns: Any) -> Any:
@@ -53,7 +66,8 @@ def load(folder: Path, seed: int, turns: Any) -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.turns = turns  # type: ignore[attr-defined]  # a global of the program
+    module.turns = turns  # type: ignore[attr-defined]  # globals of the program
+    module.choose = pypto.cond if turns is pypto.loop else choose  # type: ignore[attr-defined]
     return module.kernel
 
 
