@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.evaluation import Indexing
 from pypto.codegen.llvm.merging import contiguity
-from pypto.codegen.llvm.program import Access, Axis, Task
+from pypto.codegen.llvm.program import Access, Axis, Outer, Task
 from pypto.ir.index import Symbol
 
 ITEM_ELEMENTS = 16384
@@ -24,26 +24,6 @@ LOCAL_BYTES = 1 << 21
 """Bytes of local arrays that a block may ask for before it becomes shorter than `SHORTEST_BLOCK`."""
 SQUARE = 64
 """Block of both axes when some arrays are contiguous along one and some along the other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outer:
-    """An axis that items walk: one position each, or (`block` > 1) a block from `lower` below `upper`."""
-
-    symbol: Symbol
-    extent: int
-    block: int
-    lower: Symbol
-    upper: Symbol
-
-    @property
-    def count(self) -> int:
-        return -(-self.extent // self.block)
-
-    @property
-    def is_even(self) -> bool:
-        """True when all blocks have the same length."""
-        return self.extent % self.block == 0
 
 
 def choose(

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from pypto.codegen.llvm import control, loop_plan, streaming
-from pypto.codegen.llvm.blocking import Outer
 from pypto.codegen.llvm.builder import FunctionBuilder, Register, constant
 from pypto.codegen.llvm.code import CpuCode, Layout, Machine, Phase, Slot, SlotKind
 from pypto.codegen.llvm.evaluation import Indexing
@@ -21,7 +20,19 @@ from pypto.codegen.llvm.memory import Memory
 from pypto.codegen.llvm.memory_reduction import MemoryReduction
 from pypto.codegen.llvm.nest_emitter import NestEmitter
 from pypto.codegen.llvm.phases import PhasePlan, Placement, plan
-from pypto.codegen.llvm.program import Array, Choice, Home, Program, Repeat, Statement, Task, row_major, tasks
+from pypto.codegen.llvm.program import (
+    Array,
+    Choice,
+    Home,
+    Outer,
+    Program,
+    Repeat,
+    Statement,
+    Task,
+    Walk,
+    row_major,
+    tasks,
+)
 from pypto.codegen.llvm.register_reduction import RegisterReduction
 from pypto.ir.nodes import Kernel, Module, Parameter
 
@@ -172,7 +183,7 @@ class _Function:
     def item(self, index: Register, carried: list[Register]) -> list[Register]:
         with self.frames.inner():
             self.poll()
-            self.decode(index)
+            self.decode(self.phase.outers, index)
             self.sequence(self.phase.body)
         return carried
 
@@ -183,13 +194,13 @@ class _Function:
         self.builder.branch(self.builder.compare("icmp eq", word, constant(0, "i32")), going, "exit")
         self.builder.label(going)
 
-    def decode(self, item: Register) -> None:
+    def decode(self, outers: tuple[Outer, ...], item: Register) -> None:
         """Set the symbols of the outer axes from an item's number."""
-        for position, outer in enumerate(reversed(self.phase.outers)):
+        for position, outer in enumerate(reversed(outers)):
             count = constant(outer.count, "i64")
             if outer.count == 1:
                 index = constant(0, "i64")
-            elif position == len(self.phase.outers) - 1:
+            elif position == len(outers) - 1:
                 index = item
             else:
                 index, item = self.builder.binary("urem", item, count), self.builder.binary("udiv", item, count)
@@ -214,6 +225,8 @@ class _Function:
     def step(self, step: Step) -> None:
         if isinstance(step, Group):
             self.group(step)
+        elif isinstance(step, Walk):
+            self.walk(step)
         elif isinstance(step, Repeat):
             self.repeat(step)
         else:
@@ -239,6 +252,15 @@ class _Function:
         self.placement.place(array, Home.SCRATCH)
         self.memory.pointers[array.name] = self.pointer(array)
         return array
+
+    def walk(self, statement: Walk) -> None:
+        def turn(index: Register, carried: list[Register]) -> list[Register]:
+            with self.frames.inner():
+                self.decode(statement.outers, index)
+                self.sequence(statement.body)
+            return carried
+
+        control.loop(self.builder, constant(0, "i64"), constant(statement.count, "i64"), 1, [], turn)
 
     def repeat(self, statement: Repeat) -> None:
         def turn(index: Register, carried: list[Register]) -> list[Register]:

@@ -10,7 +10,7 @@ from typing import Union
 from pypto.codegen.llvm import conflicts
 from pypto.codegen.llvm.affine import Affine
 from pypto.codegen.llvm.evaluation import Indexing
-from pypto.codegen.llvm.program import Access, Choice, Repeat, Statement, Task
+from pypto.codegen.llvm.program import Access, Choice, Repeat, Statement, Task, Walk
 from pypto.ir.index import Symbol
 
 LOOKED_AT = 8
@@ -35,7 +35,7 @@ class Group:
         return None
 
 
-Step = Union[Group, Repeat, Choice]
+Step = Union[Group, Repeat, Choice, Walk]
 
 
 def loops_of(task: Task) -> Loops:

@@ -8,7 +8,18 @@ from dataclasses import dataclass, field, replace
 
 from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import ZERO, Affine
-from pypto.codegen.llvm.program import Access, Array, Axis, Choice, Repeat, Statement, Task, bounding_symbols, tasks
+from pypto.codegen.llvm.program import (
+    Access,
+    Array,
+    Axis,
+    Choice,
+    Repeat,
+    Statement,
+    Task,
+    Walk,
+    bounding_symbols,
+    tasks,
+)
 from pypto.ir.index import Symbol
 
 
@@ -18,7 +29,7 @@ def transform(statements: list[Statement], change: Callable[[Task], Task]) -> li
     for statement in statements:
         if isinstance(statement, Task):
             result.append(change(statement))
-        elif isinstance(statement, Repeat):
+        elif isinstance(statement, (Repeat, Walk)):
             result.append(replace(statement, body=transform(statement.body, change)))
         else:
             assert isinstance(statement, Choice)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import ZERO, Affine
-from pypto.codegen.llvm.blocking import Outer, choose, cut, is_walked, private_arrays
+from pypto.codegen.llvm.blocking import choose, cut, is_walked, private_arrays
 from pypto.codegen.llvm.evaluation import Indexing, rename
 from pypto.codegen.llvm.merging import Merger, change_accesses, transform
 from pypto.codegen.llvm.nests import Nest, form_nests
-from pypto.codegen.llvm.program import Access, Array, Axis, Home, Program, Repeat, Statement, Task, tasks
+from pypto.codegen.llvm.program import Access, Array, Axis, Home, Outer, Program, Repeat, Statement, Task, Walk, tasks
 from pypto.codegen.llvm.splitting import split_reductions
 from pypto.ir.index import Symbol
 
@@ -28,8 +28,6 @@ class PhasePlan:
     body: list[Statement]
     items: int
     grain: int
-    blocks: tuple[Symbol, ...] = ()
-    """Block symbols of an explicit grid; then `outers` walk the grid."""
 
 
 @dataclass(slots=True)
@@ -79,11 +77,23 @@ def _shared(nests: list[Nest]) -> set[str]:
 
 
 def _grid_phase(program: Program, placement: Placement) -> PhasePlan:
+    """Items are blocks; inside, tasks that share local arrays walk their common axes together."""
     outers = tuple(Outer(symbol, extent, 1, symbol, symbol) for symbol, extent in program.grid)
+    nests = form_nests(program.body, Indexing(program.ranges))
+    shared = _shared(nests)
     for array in program.arrays:
-        placement.place(array, Home.SCRATCH)
+        if array.name in shared:
+            placement.place(array, Home.SCRATCH)
+    body: list[Statement] = []
+    highest = placement.scratch
+    for number, nest in enumerate(nests):
+        own = replace(placement, scratch=placement.scratch)
+        phase = _phase(nest, number, own, shared)
+        body += [Walk(phase.outers, phase.body)] if phase.outers else phase.body
+        highest = max(highest, own.scratch)
+    placement.scratch = highest
     items = math.prod(extent for _, extent in program.grid)
-    return PhasePlan(outers, program.body, items, _grain(program.body, items))
+    return PhasePlan(outers, body, items, _grain(body, items))
 
 
 def _phase(nest: Nest, number: int, placement: Placement, shared: set[str]) -> PhasePlan:
@@ -193,6 +203,8 @@ def _cost(statements: list[Statement]) -> int:
     for statement in statements:
         if isinstance(statement, Task):
             total += math.prod(axis.extent for axis in statement.axes) * (len(statement.nodes) + 1)
+        elif isinstance(statement, Walk):
+            total += statement.count * _cost(statement.body)
         elif isinstance(statement, Repeat):
             total += 8 * _cost(statement.body)
         else:

@@ -7,6 +7,7 @@ arrays. What remains is a sequence of tasks, loops and branches with memory sema
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -152,7 +153,39 @@ class Choice:
     else_body: list[Statement] = field(default_factory=list)
 
 
-Statement = Union[Task, Repeat, Choice]
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """An axis that items walk: one position each, or (`block` > 1) a block from `lower` below `upper`."""
+
+    symbol: Symbol
+    extent: int
+    block: int
+    lower: Symbol
+    upper: Symbol
+
+    @property
+    def count(self) -> int:
+        return -(-self.extent // self.block)
+
+    @property
+    def is_even(self) -> bool:
+        """True when all blocks have the same length."""
+        return self.extent % self.block == 0
+
+
+@dataclass(slots=True)
+class Walk:
+    """A sequence that runs for each point of some axes, one after another, with local arrays as small as one point."""
+
+    outers: tuple[Outer, ...]
+    body: list[Statement] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return math.prod(outer.count for outer in self.outers)
+
+
+Statement = Union[Task, Repeat, Choice, Walk]
 
 
 @dataclass(slots=True)
@@ -171,7 +204,7 @@ def tasks(statements: list[Statement]) -> Iterator[Task]:
     for statement in statements:
         if isinstance(statement, Task):
             yield statement
-        elif isinstance(statement, Repeat):
+        elif isinstance(statement, (Repeat, Walk)):
             yield from tasks(statement.body)
         else:
             yield from tasks(statement.then_body)
