@@ -35,25 +35,50 @@ def sigmoid(x: Array) -> Array:
     return np.where(x < 0, small, np.ones_like(small)) / (1 + small)
 
 
-def exact_erf(x: Array) -> Array:
-    """erf of float64 or longdouble, in longdouble for the latter."""
-    if x.dtype == np.float64:
-        return np.asarray(special.erf(x))
-    mpmath.mp.prec = 80
-    values = [np.longdouble(mpmath.nstr(mpmath.erf(float(value)), 24)) for value in x]
-    return np.array(values, np.longdouble)
+def by_mpmath(function: Any, single: Function) -> Function:
+    """float64 by `single` of SciPy, longdouble by mpmath's `function` in 80 bits."""
+
+    def exact(x: Array) -> Array:
+        if x.dtype == np.float64:
+            return np.asarray(single(x))
+        mpmath.mp.prec = 80
+        bounded = np.clip(x.astype(np.float64), -100, 100)  # beyond, mpmath fails and both are constant
+        values = [np.longdouble(mpmath.nstr(function(float(value)), 24)) for value in bounded]
+        return np.array(values, np.longdouble)
+
+    return exact
 
 
 FUNCTIONS: dict[str, Function] = {
     "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
     "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
     "sqrt": np.sqrt,
     "rsqrt": lambda x: 1 / np.sqrt(x),
+    "cbrt": np.cbrt,
     "reciprocal": lambda x: 1 / x,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
     "tanh": np.tanh,
-    "erf": exact_erf,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "erf": by_mpmath(mpmath.erf, special.erf),
+    "erfc": by_mpmath(mpmath.erfc, special.erfc),
     "sigmoid": sigmoid,
     "pow": np.power,
+    "atan2": np.arctan2,
+    "hypot": np.hypot,
 }
 
 
@@ -84,10 +109,22 @@ def power_samples(generator: np.random.Generator, count: int, dtype: DType) -> t
     return x.astype(dtype.numpy), y.astype(dtype.numpy)
 
 
+def pair_samples(generator: np.random.Generator, count: int, dtype: DType) -> tuple[Array, Array]:
+    """Points of ordinary size, near the axes, and of any bit pattern."""
+    near = generator.normal(size=(2, count))
+    steep = generator.normal(size=(2, count)) * 10.0 ** generator.uniform(-30, 30, (2, count))
+    unsigned = np.uint32 if dtype == F32 else np.uint64
+    patterns = generator.integers(0, np.iinfo(unsigned).max, (2, count), unsigned).view(dtype.numpy)
+    x, y = np.concatenate([near.astype(dtype.numpy), steep.astype(dtype.numpy), patterns], axis=1)
+    return x, y
+
+
 def samples(name: str, dtype: DType, step: int) -> Iterator[tuple[Array, ...]]:
     generator = np.random.default_rng(0)
-    count = 4000 if name == "erf" else 50_000  # mpmath is slow
-    if name == "pow":
+    count = 4000 if name in ("erf", "erfc") else 50_000  # mpmath is slow
+    if name in ("atan2", "hypot"):
+        yield pair_samples(generator, 200_000, dtype)
+    elif name == "pow":
         yield power_samples(generator, 200_000, dtype)
     elif dtype == F32:
         yield from ((chunk,) for chunk in single_patterns(step))

@@ -128,17 +128,17 @@ def show_polynomial(name: str, text: str, single: bool, degree: int, fit: tuple[
     show(name, f"{text}, relative error {float(error):.1e}", found, single)
 
 
-def show_logarithm_of_two() -> None:
-    """log(2) in two terms, the first with few enough bits that its product with an exponent is exact."""
-    print("\n# log(2) in two terms; times any binary exponent the first is exact")
-    for name, bits in (("F32", 9), ("F64", 32)):
-        high = mp.nint(mp.log(2) * 2**bits) / 2**bits
-        print(f"LOG2_HIGH_{name}, LOG2_LOW_{name} = {float(high)!r}, {float(mp.log(2) - high)!r}")
+def show_in_two_terms(name: str, spelled: str, value: Any) -> None:
+    """A number in two terms, the first with few enough bits that its product with an exponent is exact."""
+    print(f"\n# {spelled} in two terms; times any binary exponent the first is exact")
+    for suffix, bits in (("F32", 9), ("F64", 32)):
+        high = mp.nint(value * 2**bits) / 2**bits
+        print(f"{name}_HIGH_{suffix}, {name}_LOW_{suffix} = {float(high)!r}, {float(value - high)!r}")
 
 
 def main() -> None:
     print('"""Coefficients, constant term first; printed by scripts/fit_polynomials.py, which derives them."""')
-    show_logarithm_of_two()
+    show_in_two_terms("LOG2", "log(2)", mp.log(2))
     reduced = (-HALF_LOG2, HALF_LOG2)
     exponential = (exponential_tail, lambda r: (r * r + TINY) / mp.exp(r), *reduced)
     less_one = (exponential_tail, lambda r: abs(r * r / mp.expm1(r)) + TINY if abs(r) > TINY else TINY, *reduced)
@@ -172,8 +172,39 @@ def main() -> None:
     show_of_the_second_kind()
 
 
+def in_parts(value: Any, bits: int, count: int) -> list[float]:
+    """Return numbers of `bits` bits each whose sum is `value` cut off."""
+    parts, scale = [], 0
+    for _ in range(count):
+        scale += bits
+        part = mp.floor(value * mpf(2) ** scale) / mpf(2) ** scale
+        parts.append(float(part))
+        value -= part
+    return parts
+
+
+def show_numbers(name: str, comment: str, numbers: list[float]) -> None:
+    print(f"\n# {comment}")
+    print(f"{name} = (")
+    for number in numbers:
+        print(f"    {number!r},")
+    print(")")
+
+
+def show_parts_of_angles() -> None:
+    """pi/2 for range reduction, and 2/pi to as many bits as the largest f32 needs."""
+    rest, single = mp.pi / 2, []
+    for _ in range(3):
+        single.append(float(np.float32(float(rest))))
+        rest -= mpf(single[-1])
+    show_numbers("HALF_PI_F32", "pi/2 as a sum of f32 numbers", single)
+    show_numbers("HALF_PI_PARTS", "pi/2 as a sum of numbers of 33 bits", in_parts(mp.pi / 2, 32, 3))
+    show_numbers("TWO_OVER_PI_PARTS", "2/pi as a sum of numbers of 24 bits: 192 bits", in_parts(2 / mp.pi, 24, 8))
+
+
 def show_of_the_second_kind() -> None:
     """Powers of two, trigonometric, hyperbolic and complementary error functions."""
+    show_in_two_terms("LOG10_2", "log10(2)", mp.log10(2))
     weight = lambda r: abs(r) / 2**r + TINY  # noqa: E731
     ends = (-mpf(1) / 2, mpf(1) / 2)
     for name, single, degree in (("EXP2_F32", True, 5), ("EXP2_F64", False, 10)):
@@ -181,15 +212,17 @@ def show_of_the_second_kind() -> None:
     quarter = (mp.pi / 4 * mpf("1.001")) ** 2
     for name, text, function, limit, end, degree in (
         ("SIN_F32", "(sin(r) - r) / r^3 in z = r^2 for |r| <= pi/4", mp.sin, -mpf(1) / 6, quarter, 2),
+        ("TAN_F32", "(tan(r) - r) / r^3 in z = r^2 for |r| <= pi/4", mp.tan, mpf(1) / 3, quarter, 5),
         ("ASIN_F32", "(asin(s) - s) / s^3 in z = s^2 for |s| <= 1/2", mp.asin, mpf(1) / 6, mpf(1) / 4, 4),
         ("ATAN_F32", "(atan(t) - t) / t^3 in z = t^2 for |t| <= 1", mp.atan, -mpf(1) / 3, mpf(1), 8),
-        ("SINH_F32", "(sinh(x) - x) / x^3 in z = x^2 for |x| <= 1", mp.sinh, mpf(1) / 6, mpf(1), 2),
+        ("SINH_F32", "(sinh(x) - x) / x^3 in z = x^2 for |x| <= 1", mp.sinh, mpf(1) / 6, mpf(1), 3),
     ):
         fit = (odd_tail(function, limit), odd_weight(function), mpf(0), end)
         show_polynomial(name, text, True, degree, fit)
     weight = lambda z: z * z / mp.cos(mp.sqrt(z)) + TINY  # noqa: E731
     text = "(cos(r) - 1 + r^2 / 2) / r^4 in z = r^2 for |r| <= pi/4"
     show_polynomial("COS_F32", text, True, 2, (cosine_tail, weight, mpf(0), quarter))
+    show_parts_of_angles()
     text = "log(erfc(a) / t) + a^2 in t = 2 / (2 + a) for 0 <= a <= 10.1, for f32 in double"
     fit = (complement_exponent, lambda t: mpf(1), 2 / mpf("12.1"), mpf(1))
     show_polynomial("ERFC", text, False, 11, fit)

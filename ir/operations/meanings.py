@@ -1,8 +1,7 @@
 """NumPy meanings: what each operation computes, exactly. The reference interpreter and eager mode run these.
 
-Operands arrive in the dtypes of the IR (never f16 or bf16 except for `cast`). Functions of f32 go through float64, so
-that the reference is the correctly rounded value up to rare double rounding; f64 functions are NumPy's or the C
-library's own.
+Operands arrive in the dtypes of the IR (never f16 or bf16 except for `cast`). Those of exp and its kind
+are in `functions`.
 """
 
 from __future__ import annotations
@@ -27,35 +26,6 @@ def quiet(function: Callable[..., Array]) -> Callable[..., Array]:
             return function(*arguments, **attributes)
 
     return wrapped
-
-
-def through_double(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Compute in float64 and round once to the operand's dtype."""
-
-    def wrapped(x: Array) -> Array:
-        return np.asarray(function(np.asarray(x, np.float64))).astype(x.dtype)
-
-    return quiet(wrapped)
-
-
-_erf = np.frompyfunc(math.erf, 1, 1)
-
-
-def erf(x: Array) -> Array:
-    return np.asarray(_erf(x)).astype(np.float64)
-
-
-def sigmoid(x: Array) -> Array:
-    small = np.exp(-np.abs(x))
-    return np.where(np.isnan(x), x, np.where(x >= 0, 1.0 / (1.0 + small), small / (1.0 + small)))
-
-
-def rsqrt(x: Array) -> Array:
-    return 1.0 / np.sqrt(x)
-
-
-def reciprocal(x: Array) -> Array:
-    return 1.0 / x
 
 
 @quiet
@@ -100,13 +70,6 @@ def floor_divide(x: Array, y: Array) -> Array:
 @quiet
 def remainder(x: Array, y: Array) -> Array:
     return np.remainder(x, y)
-
-
-@quiet
-def power(x: Array, y: Array) -> Array:
-    if x.dtype == np.float32:
-        return np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
-    return np.power(x, y)
 
 
 @quiet
@@ -209,6 +172,11 @@ def constant(dtype: DType, value: float, shape: tuple[int, ...] = ()) -> Array:
 def undefined(dtype: DType, shape: tuple[int, ...]) -> Array:
     """Memory nobody wrote: NaN for floats, so that a value that leaks is seen."""
     return np.full(shape, np.nan if dtype.is_float else 0, dtype.numpy)
+
+
+def iota(axis: int, dtype: DType, shape: tuple[int, ...]) -> Array:
+    numbers = np.arange(shape[axis], dtype=np.int64).astype(dtype.numpy)
+    return np.broadcast_to(numbers.reshape([-1] + [1] * (len(shape) - axis - 1)), shape).copy()
 
 
 def index_value(value: int, dtype: DType) -> Array:

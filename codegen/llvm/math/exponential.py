@@ -1,4 +1,4 @@
-"""exp, the logistic function and tanh, from one range reduction.
+"""exp, exp2, expm1, the logistic function, tanh, sinh and cosh, from one range reduction.
 
 x = n log(2) + r with an integer n and |r| <= log(2) / 2 (Cody and Waite: log(2) in two terms), e^x = 2^n e^r, and
 e^r = 1 + r + r^2 P(r) with a minimax P (`coefficients`).
@@ -17,7 +17,7 @@ from pypto.codegen.llvm.math.lanes import Lanes
 @dataclass(frozen=True, slots=True)
 class _Constants:
     """Per format: log(2) in two terms, coefficients of P (fitted for e^r and for e^r - 1), the ends outside which e^x
-    rounds to 0 or overflows, and where tanh has become 1."""
+    rounds to 0 or overflows; where tanh has become 1 and e^x - 1 has become -1; and for 2^x: coefficients and ends."""
 
     high: float
     low: float
@@ -26,6 +26,9 @@ class _Constants:
     underflow: float
     overflow: float
     tanh_end: float
+    less_one_end: float
+    base_two: tuple[float, ...]
+    base_two_ends: tuple[float, float]
 
 
 _CONSTANTS = {
@@ -37,6 +40,9 @@ _CONSTANTS = {
         underflow=-104.0,
         overflow=89.0,
         tanh_end=9.02,
+        less_one_end=-18.0,
+        base_two=coefficients.EXP2_F32,
+        base_two_ends=(-151.0, 129.0),
     ),
     "double": _Constants(
         coefficients.LOG2_HIGH_F64,
@@ -46,6 +52,9 @@ _CONSTANTS = {
         underflow=-746.0,
         overflow=710.0,
         tanh_end=19.1,
+        less_one_end=-40.0,
+        base_two=coefficients.EXP2_F64,
+        base_two_ends=(-1076.0, 1025.0),
     ),
 }
 _SCALEF = {
@@ -116,6 +125,18 @@ def exponential(builder: FunctionBuilder, x: Register) -> Register:
     return _exponential(lanes, lanes.at_least(lanes.at_most(x, constants.overflow), constants.underflow))
 
 
+def power_of_two(builder: FunctionBuilder, x: Register) -> Register:
+    """2^x, exact for integers: x = n + r with |r| <= 1/2, 2^r = 1 + r Q(r)."""
+    lanes = Lanes.of(builder, x)
+    constants, magic = _CONSTANTS[lanes.element], lanes.number(lanes.format.magic)
+    low, high = constants.base_two_ends
+    bounded = lanes.at_least(lanes.at_most(x, high), low)
+    shifted = lanes.add(bounded, magic)
+    n = lanes.subtract(shifted, magic)
+    r = lanes.subtract(bounded, n)
+    return _scale(lanes, lanes.polynomial(r, (1.0, *constants.base_two)), _Reduced(n, shifted, r))
+
+
 def sigmoid(builder: FunctionBuilder, x: Register) -> Register:
     """1 / (1 + e^-x), as e^x / (1 + e^x) for negative x: nothing overflows, small results stay precise."""
     lanes = Lanes.of(builder, x)
@@ -126,14 +147,18 @@ def sigmoid(builder: FunctionBuilder, x: Register) -> Register:
     return lanes.divide(lanes.select(negative, small, one), lanes.add(one, small))
 
 
+def _less_one_of_reduced(lanes: Lanes, r: Register) -> Register:
+    tail = lanes.polynomial(r, _CONSTANTS[lanes.element].tail_less_one)
+    return lanes.multiply_add(lanes.multiply(r, r), tail, r)
+
+
 def less_one(lanes: Lanes, x: Register) -> Register:
     """e^x - 1 for x <= 0 (and not far below: 2^n is a normal number), or NaN.
 
     2^n (e^r - 1) + (2^n - 1) does not cancel: results near 0 keep their relative precision.
     """
     reduced = _reduce(lanes, x)
-    tail = lanes.polynomial(reduced.r, _CONSTANTS[lanes.element].tail_less_one)
-    grown = lanes.multiply_add(lanes.multiply(reduced.r, reduced.r), tail, reduced.r)
+    grown = _less_one_of_reduced(lanes, reduced.r)
     scale = _power_of_two(lanes, lanes.to_bits(reduced.shifted))
     return lanes.multiply_add(scale, grown, lanes.subtract(scale, lanes.number(1.0)))
 
@@ -144,3 +169,41 @@ def tanh(builder: FunctionBuilder, x: Register) -> Register:
     bounded = lanes.at_most(lanes.absolute(x), _CONSTANTS[lanes.element].tanh_end)
     minus = less_one(lanes, lanes.multiply(bounded, lanes.number(-2.0)))
     return lanes.copy_sign(lanes.divide(minus, lanes.add(minus, lanes.number(2.0))), x)
+
+
+def exponential_less_one(builder: FunctionBuilder, x: Register) -> Register:
+    """e^x - 1 for any x, the sign of zero kept: twice 2^(n-1) (e^r - 1) + (2^(n-1) - 1/2), as 2^n may overflow."""
+    lanes = Lanes.of(builder, x)
+    constants = _CONSTANTS[lanes.element]
+    reduced = _reduce(lanes, lanes.at_least(lanes.at_most(x, constants.overflow), constants.less_one_end))
+    scale = _power_of_two(lanes, lanes.on_bits("sub", lanes.to_bits(reduced.shifted), 1))
+    below = lanes.subtract(scale, lanes.number(0.5))
+    half = lanes.multiply_add(scale, _less_one_of_reduced(lanes, reduced.r), below)
+    tiny = lanes.compare("olt", lanes.absolute(x), lanes.number(2.0 ** -(lanes.format.mantissa_bits + 2)))
+    return lanes.copy_sign(lanes.select(tiny, x, lanes.add(half, half)), x)
+
+
+def _half_exponential(lanes: Lanes, x: Register) -> Register:
+    """e^x / 2 for x >= 0, finite as far as sinh and cosh are."""
+    reduced = _reduce(lanes, lanes.at_most(x, _CONSTANTS[lanes.element].overflow + 1.0))
+    one = lanes.number(1.0)
+    halved = _Reduced(lanes.subtract(reduced.n, one), lanes.subtract(reduced.shifted, one), reduced.r)
+    return _scale(lanes, _exponential_of_reduced(lanes, reduced.r), halved)
+
+
+def sinh(builder: FunctionBuilder, x: Register) -> Register:
+    """sinh(x) of f32: an odd polynomial below 1, above it h - 1 / (4 h) with h = e^|x| / 2."""
+    lanes = Lanes.of(builder, x)
+    square = lanes.multiply(x, x)
+    near = lanes.multiply_add(lanes.multiply(x, square), lanes.polynomial(square, coefficients.SINH_F32), x)
+    half = _half_exponential(lanes, lanes.absolute(x))
+    far = lanes.subtract(half, lanes.divide(lanes.number(0.25), half))
+    is_near = lanes.compare("olt", lanes.absolute(x), lanes.number(1.0))
+    return lanes.copy_sign(lanes.select(is_near, near, far), x)
+
+
+def cosh(builder: FunctionBuilder, x: Register) -> Register:
+    """cosh(x) of f32: h + 1 / (4 h) with h = e^|x| / 2."""
+    lanes = Lanes.of(builder, x)
+    half = _half_exponential(lanes, lanes.absolute(x))
+    return lanes.add(half, lanes.divide(lanes.number(0.25), half))

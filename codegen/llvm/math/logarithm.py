@@ -1,4 +1,4 @@
-"""The natural logarithm: x = 2^k (1 + f) with 1 + f from sqrt(1/2) to sqrt(2), log(x) = k log(2) + log(1 + f)."""
+"""Logarithms: x = 2^k (1 + f) with 1 + f from sqrt(1/2) to sqrt(2), log(x) = k log(2) + log(1 + f)."""
 
 from __future__ import annotations
 
@@ -42,34 +42,91 @@ def _to_float(lanes: Lanes, exponent: Register) -> Register:
     return lanes.subtract(shifted, lanes.number(lanes.format.magic))
 
 
-def _sum_single(lanes: Lanes, split: _Split) -> Register:
-    """log(1 + f) = f - f^2 / 2 + f^3 P(f), with k log(2) in two terms."""
-    f = split.f
+def _tail_single(lanes: Lanes, f: Register, low: Register | None) -> Register:
+    """log(1 + f) - f = -f^2 / 2 + f^3 P(f), plus `low`."""
     square = lanes.multiply(f, f)
     tail = lanes.multiply(lanes.multiply(f, square), lanes.polynomial(f, coefficients.LOG_F32))
-    tail = lanes.multiply_add(split.k, lanes.number(coefficients.LOG2_LOW_F32), tail)
-    tail = lanes.multiply_add(square, lanes.number(-0.5), tail)
-    return lanes.multiply_add(split.k, lanes.number(coefficients.LOG2_HIGH_F32), lanes.add(f, tail))
+    if low is not None:
+        tail = lanes.add(tail, low)
+    return lanes.multiply_add(square, lanes.number(-0.5), tail)
 
 
-def _sum_double(lanes: Lanes, split: _Split) -> Register:
+def _tail_double(lanes: Lanes, f: Register, low: Register | None) -> Register:
     """log(1 + f) = 2 atanh(s), s = f / (2 + f); as 2 s = f - s f, it is f - (h - s (h + s^2 P(s^2))), h = f^2 / 2."""
-    f = split.f
     s = lanes.divide(f, lanes.add(f, lanes.number(2.0)))
     z = lanes.multiply(s, s)
     half_square = lanes.multiply(lanes.multiply(f, f), lanes.number(0.5))
     inner = lanes.multiply_add(z, lanes.polynomial(z, coefficients.LOG_F64), half_square)
-    low = lanes.multiply(split.k, lanes.number(coefficients.LOG2_LOW_F64))
-    tail = lanes.subtract(half_square, lanes.multiply_add(s, inner, low))
-    return lanes.multiply_add(split.k, lanes.number(coefficients.LOG2_HIGH_F64), lanes.subtract(f, tail))
+    product = lanes.multiply(s, inner) if low is None else lanes.multiply_add(s, inner, low)
+    return lanes.subtract(product, half_square)
+
+
+def _tail(lanes: Lanes, f: Register, low: Register | None = None) -> Register:
+    return (_tail_single if lanes.element == "float" else _tail_double)(lanes, f, low)
+
+
+_LOG2 = {
+    "float": (coefficients.LOG2_HIGH_F32, coefficients.LOG2_LOW_F32),
+    "double": (coefficients.LOG2_HIGH_F64, coefficients.LOG2_LOW_F64),
+}
+
+
+def _sum(lanes: Lanes, split: _Split, low: Register | None = None) -> Register:
+    """k log(2) + log(1 + f) + low, with log(2) in two terms."""
+    first, second = (lanes.number(value) for value in _LOG2[lanes.element])
+    rest = lanes.multiply(split.k, second) if low is None else lanes.multiply_add(split.k, second, low)
+    return lanes.multiply_add(split.k, first, lanes.add(split.f, _tail(lanes, split.f, rest)))
+
+
+def _with_ends(lanes: Lanes, x: Register, finite: Register) -> Register:
+    """NaN below 0, -inf at either zero, x itself at inf and NaN."""
+    zero = lanes.number(0.0)
+    below = lanes.select(lanes.compare("oeq", x, zero), lanes.number(-math.inf), lanes.number(math.nan))
+    bounded = lanes.select(lanes.compare("olt", x, lanes.number(math.inf)), finite, x)
+    return lanes.select(lanes.compare("ole", x, zero), below, bounded)
 
 
 def logarithm(builder: FunctionBuilder, x: Register) -> Register:
     """log(x): NaN below 0, -inf at either zero, inf at inf, NaN at NaN; subnormal arguments count."""
     lanes = Lanes.of(builder, x)
+    return _with_ends(lanes, x, _sum(lanes, _split(lanes, x)))
+
+
+def base_two(builder: FunctionBuilder, x: Register) -> Register:
+    """log2(x), exact for powers of two: k + log(1 + f) / log(2)."""
+    lanes = Lanes.of(builder, x)
     split = _split(lanes, x)
-    finite = _sum_single(lanes, split) if lanes.element == "float" else _sum_double(lanes, split)
-    zero = lanes.number(0.0)
-    below = lanes.select(lanes.compare("oeq", x, zero), lanes.number(-math.inf), lanes.number(math.nan))
-    bounded = lanes.select(lanes.compare("olt", x, lanes.number(math.inf)), finite, x)
-    return lanes.select(lanes.compare("ole", x, zero), below, bounded)
+    natural = lanes.add(split.f, _tail(lanes, split.f))
+    return _with_ends(lanes, x, lanes.multiply_add(natural, lanes.number(1.0 / math.log(2.0)), split.k))
+
+
+def base_ten(builder: FunctionBuilder, x: Register) -> Register:
+    """log10(x) as k log10(2) + log(1 + f) / log(10), with log10(2) in two terms."""
+    lanes = Lanes.of(builder, x)
+    split = _split(lanes, x)
+    natural = lanes.add(split.f, _tail(lanes, split.f))
+    first, second = (lanes.number(value) for value in _LOG10_OF_2[lanes.element])
+    small = lanes.multiply_add(split.k, second, lanes.multiply(natural, lanes.number(1.0 / math.log(10.0))))
+    return _with_ends(lanes, x, lanes.multiply_add(split.k, first, small))
+
+
+_LOG10_OF_2 = {
+    "float": (coefficients.LOG10_2_HIGH_F32, coefficients.LOG10_2_LOW_F32),
+    "double": (coefficients.LOG10_2_HIGH_F64, coefficients.LOG10_2_LOW_F64),
+}
+
+
+def of_one_plus(builder: FunctionBuilder, x: Register) -> Register:
+    """log(1 + x), the sign of zero kept: log(u) + c / u with u = 1 + x rounded and c what the rounding lost.
+
+    Where u lies between sqrt(1/2) and sqrt(2), x itself is f.
+    """
+    lanes = Lanes.of(builder, x)
+    one = lanes.number(1.0)
+    u = lanes.add(x, one)
+    split = _split(lanes, u)
+    near = lanes.compare("oeq", split.k, lanes.number(0.0))
+    lost = lanes.divide(lanes.subtract(x, lanes.subtract(u, one)), u)
+    low = lanes.select(near, lanes.number(0.0), lost)
+    finite = _sum(lanes, _Split(split.k, lanes.select(near, x, split.f)), low)
+    return lanes.copy_sign(_with_ends(lanes, u, finite), x)

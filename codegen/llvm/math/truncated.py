@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from pypto.codegen.llvm.builder import FunctionBuilder, Register
+from pypto.codegen.llvm.math.branching import every_lane, unless
 from pypto.codegen.llvm.math.lanes import Lanes
 
 
@@ -20,7 +21,8 @@ def truncated_remainder(builder: FunctionBuilder, x: Register, y: Register) -> R
     lanes = Lanes.of(builder, x)
     quotient = builder.intrinsic("trunc", (lanes.divide(x, y),), x.element, x.lanes)
     quick = _quick(lanes, quotient, x, y)
-    return _unless(lanes, _all_simple(lanes, quotient, y), quick, x, y)
+    simple = every_lane(builder, _simple(lanes, quotient, y))
+    return unless(builder, simple, (quick,), lambda: (builder.binary("frem", x, y),))[0]
 
 
 def _quick(lanes: Lanes, quotient: Register, x: Register, y: Register) -> Register:
@@ -31,24 +33,9 @@ def _quick(lanes: Lanes, quotient: Register, x: Register, y: Register) -> Regist
     return lanes.copy_sign(lanes.select(crossed, lanes.add(rest, towards_x), rest), x)
 
 
-def _all_simple(lanes: Lanes, quotient: Register, y: Register) -> Register:
-    """True when every lane has a quotient that fits the significand and a finite y."""
+def _simple(lanes: Lanes, quotient: Register, y: Register) -> Register:
+    """True for lanes with a quotient that fits the significand and a finite y."""
     size, limit = lanes.absolute(quotient), lanes.number(2.0**lanes.format.mantissa_bits)
     small = lanes.compare("olt", size, limit)
     finite = lanes.compare("olt", lanes.absolute(y), lanes.number(math.inf))
-    simple = lanes.builder.binary("and", small, finite)
-    if lanes.lanes == 1:
-        return simple
-    return lanes.builder.call(f"llvm.vector.reduce.and.v{lanes.lanes}i1", (simple,), "i1")
-
-
-def _unless(lanes: Lanes, simple: Register, quick: Register, x: Register, y: Register) -> Register:
-    builder = lanes.builder
-    before, slow, done = builder.block, builder.fresh("library"), builder.fresh("divided")
-    builder.branch(simple, done, slow)
-    builder.label(slow)
-    exact = builder.binary("frem", x, y)
-    builder.jump(done)
-    builder.label(done)
-    choices = f"[ {quick.text}, %{before} ], [ {exact.text}, %{slow} ]"
-    return builder.emit(f"phi {quick.type} {choices}", quick.element, quick.lanes)
+    return lanes.builder.binary("and", small, finite)
