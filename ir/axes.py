@@ -4,7 +4,7 @@ Axes joined elementwise, by reductions' kept axes, transposition, loads, stores 
 *bound* when any use looks across its elements (a reduction, a partial slice, padding, concatenation, a reshape that
 merges or splits it): then a tile's result depends on more than the tile. The front end decides the meaning of a
 kernel from this (DESIGN section 3, "Two meanings"); schedules split classes that are neither bound nor found twice in
-one value.
+one value. A class that a contraction sums over is not bound, but every tile needs all of it: it is *contracted*.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class AxisAnalysis:
     parents: dict[Axis, Axis] = field(default_factory=dict)
     bindings: dict[Axis, Binding] = field(default_factory=dict)
     ranks: dict[str, int] = field(default_factory=dict)
+    summed: set[Axis] = field(default_factory=set)
+    """Axes that contractions sum over; their classes are contracted."""
 
     def find(self, axis: Axis) -> Axis:
         """Return the representative of the class that `axis` belongs to."""
@@ -82,7 +84,12 @@ class AxisAnalysis:
     def splittable(self, axis: Axis) -> bool:
         """Return whether the class of `axis` can be cut into pieces that are computed alone."""
         root = self.find(axis)
-        return root not in self.bindings and root not in self.repeated()
+        return root not in self.bindings and root not in self.repeated() and not self.contracted(axis)
+
+    def contracted(self, axis: Axis) -> bool:
+        """Return whether a contraction sums over the class of `axis`."""
+        root = self.find(axis)
+        return any(self.find(item) == root for item in self.summed)
 
 
 def value_axis(value: Value, position: int) -> Axis:
@@ -161,6 +168,16 @@ def _operation(analysis: AxisAnalysis, operation: Operation) -> None:
         _VIEWS[operation.name](analysis, operation)
     elif category is Category.ASSEMBLY:
         _assembly(analysis, operation)
+    elif category is Category.CONTRACTION:
+        _CONTRACTIONS[operation.name](analysis, operation)
+    elif category in (Category.ARGUMENT_REDUCTION, Category.SCAN, Category.SORT):
+        _along(analysis, operation)
+    elif category is Category.INDEXING:
+        _indexing(analysis, operation)
+    elif operation.name == "iota":
+        axis = operation.attribute("axis")
+        assert isinstance(axis, int)
+        analysis.bind(value_axis(operation.results[0], axis), "iota", operation.location)
 
 
 def _elementwise(analysis: AxisAnalysis, operation: Operation) -> None:
@@ -181,6 +198,35 @@ def _reduction(analysis: AxisAnalysis, operation: Operation) -> None:
             analysis.bind(value_axis(operand, position), operation.name, operation.location)
         else:
             analysis.join(value_axis(operand, position), value_axis(result, position))
+
+
+def _along(analysis: AxisAnalysis, operation: Operation) -> None:
+    """What looks along attribute ``axis`` binds it, in operand and result."""
+    (operand,), (result,) = operation.operands, operation.results
+    axis = operation.attribute("axis")
+    for position in range(operand.type.rank):
+        if position == axis:
+            analysis.bind(value_axis(operand, position), operation.name, operation.location)
+            analysis.bind(value_axis(result, position), operation.name, operation.location)
+        else:
+            analysis.join(value_axis(operand, position), value_axis(result, position))
+
+
+def _indexing(analysis: AxisAnalysis, operation: Operation) -> None:
+    """The indexed axis is bound; that of a gather's indices becomes the result's. The other axes belong together."""
+    (result,), (x, indices, *updates) = operation.results, operation.operands
+    axis = operation.attribute("axis")
+    assert isinstance(axis, int)
+    analysis.bind(value_axis(x, axis), operation.name, operation.location)
+    if operation.name == "gather":
+        analysis.join(value_axis(indices, axis), value_axis(result, axis))
+    else:
+        for value in (result, indices, *updates):
+            analysis.bind(value_axis(value, axis), operation.name, operation.location)
+    for operand in operation.operands:
+        for position, extent in enumerate(operand.shape):
+            if position != axis and extent == result.shape[position]:
+                analysis.join(value_axis(operand, position), value_axis(result, position))
 
 
 def _transpose(analysis: AxisAnalysis, operation: Operation) -> None:
@@ -286,3 +332,49 @@ def _broadcast(analysis: AxisAnalysis, operation: Operation) -> None:
 
 
 _VIEWS = {"reshape": _reshape, "transpose": _transpose, "slice": _slice, "broadcast_to": _broadcast}
+
+
+def _contraction(
+    analysis: AxisAnalysis, operation: Operation, labels: tuple[str, ...], bound: str = "", result_labels: str = "mn"
+) -> None:
+    """Join the axes of the operands that have one label; leading axes are a batch, right-aligned.
+
+    `labels` names the last axes of each operand by one letter each, `result_labels` those of the result. Letters that
+    the result lacks are summed, letters in `bound` bound.
+    """
+    (result,) = operation.results
+    first: dict[str, Axis] = {}
+    for value, names in ((result, result_labels), *zip(operation.operands, labels, strict=True)):
+        start = value.type.rank - len(names)
+        for position, letter in enumerate(names[max(0, -start) :], max(0, start)):
+            axis = value_axis(value, position)
+            if value.shape[position] == 1 and letter in result_labels:
+                continue
+            analysis.join(first.setdefault(letter, axis), axis)
+            if letter in bound:
+                analysis.bind(axis, operation.name, operation.location)
+            if letter not in result_labels:
+                analysis.summed.add(axis)
+        _join_batch(analysis, value, start, result, result.type.rank - len(result_labels))
+
+
+def _join_batch(analysis: AxisAnalysis, value: Value, count: int, result: Value, batch: int) -> None:
+    for position in range(count):
+        target = position + batch - count
+        if value.shape[position] == result.shape[target]:
+            analysis.join(value_axis(value, position), value_axis(result, target))
+
+
+def _matmul(analysis: AxisAnalysis, operation: Operation) -> None:
+    _contraction(analysis, operation, ("mk", "kn"))
+
+
+def _convolution(analysis: AxisAnalysis, operation: Operation) -> None:
+    _contraction(analysis, operation, ("chw", "ocpq"), "hwyx", "oyx")
+
+
+def _attention(analysis: AxisAnalysis, operation: Operation) -> None:
+    _contraction(analysis, operation, ("le", "se", "sv", "ls"), "ls" if operation.attribute("causal") else "", "lv")
+
+
+_CONTRACTIONS = {"matmul": _matmul, "convolution": _convolution, "attention": _attention}

@@ -33,7 +33,8 @@ from pypto.ir.nodes import (
     results,
     walk,
 )
-from pypto.ir.operations.definition import Category
+from pypto.ir.operations.definition import Category, IndexOutOfRange, Meaning
+from pypto.ir.operations.mistakes import index_error
 from pypto.ir.operations.table import TABLE
 
 Array = NDArray[Any]
@@ -184,9 +185,16 @@ class _Machine:
             return
         arguments = [self.values[value.name] for value in operation.operands]
         attributes = {name: self.attribute(value) for name, value in operation.attributes}
-        outcome = record.meaning(*arguments, **attributes)
+        outcome = self.applied(operation, record.meaning, arguments, attributes)
         outcomes = outcome if len(operation.results) > 1 else (outcome,)
         self.bind(operation.results, tuple(map(np.asarray, outcomes)))
+
+    def applied(self, operation: Operation, meaning: Meaning, arguments: list[Array], attributes: dict[str, Any]) -> Any:
+        """Return what an operation means; raises UserError ``index-out-of-range``."""
+        try:
+            return meaning(*arguments, **attributes)
+        except IndexOutOfRange as mistake:
+            raise index_error(operation.name, bool(attributes["wrap"]), operation.location, mistake) from None
 
     def bind(self, targets: tuple[Value, ...], arrays: tuple[Array, ...]) -> None:
         for target, array in zip(targets, arrays, strict=True):

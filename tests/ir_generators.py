@@ -392,11 +392,14 @@ class _Maker:
         return [*statements, *more, Operation(name, operands, results, tuple(sorted(attributes.items())))]
 
     def constant(self, record: OperationDefinition) -> list[Statement]:
-        dtype = I64 if record.name == "index" else self.source.choice(ALL)
+        dtype = I64 if record.name == "index" else self.source.choice(record.dtypes)
         attributes: dict[str, Attribute] = {"dtype": dtype}
+        if record.name == "iota":
+            extents = tuple(self.source.choice(EXTENTS) for _ in range(self.source.randint(1, 3)))
+            attributes |= {"axis": self.source.randrange(len(extents)), "shape": extents}
         if record.name == "undefined" or (record.name == "constant" and self.chance(0.5)):
             attributes["shape"] = tuple(self.source.choice(EXTENTS) for _ in range(self.source.randint(0, 2)))
-        if record.name != "undefined":
+        if record.name in ("constant", "index"):
             attributes["value"] = self.index(-4, 9) if record.name == "index" else self.number(dtype)
         result = self.value(record.infer((), attributes)[0])
         return [Operation(record.name, (), (result,), tuple(sorted(attributes.items())))]
@@ -432,7 +435,27 @@ class _Maker:
             "pad": lambda: ((x,), self.padding(x), []),
             "concat": lambda: self.concat(x),
         }
+        if record.category in (Category.ARGUMENT_REDUCTION, Category.SCAN, Category.SORT, Category.INDEXING):
+            return self.along(record, x)
         return makers[record.name]() if record.name in makers else (None, {}, [])  # type: ignore[no-any-return,no-untyped-call]
+
+    def along(
+        self, record: OperationDefinition, x: Value
+    ) -> tuple[tuple[Value, ...] | None, dict[str, Attribute], list[Statement]]:
+        """Operations along one axis; indices are zeros, which no axis with elements lacks."""
+        axes = [axis for axis, extent in enumerate(x.shape) if extent != 0]
+        if not axes or 0 in x.shape:
+            return None, {}, []
+        axis = self.source.choice(axes)
+        attributes: dict[str, Attribute] = {"axis": axis}
+        if record.name == "argsort":
+            return (x,), attributes | {"count": int(x.shape[axis] == 1), "descending": self.chance(0.5)}, []
+        if record.category is not Category.INDEXING:
+            return (x,), attributes, []
+        indices = self.value(TileType(I64, x.shape))
+        zeros: tuple[tuple[str, Attribute], ...] = (("dtype", I64), ("shape", x.shape), ("value", 0))
+        operands = (x, indices) if record.name == "gather" else (x, indices, x)
+        return operands, attributes | {"wrap": self.chance(0.5)}, [Operation("constant", (), (indices,), zeros)]
 
     def elementwise(
         self, record: OperationDefinition, x: Value

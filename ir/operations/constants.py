@@ -5,6 +5,7 @@ from __future__ import annotations
 from pypto.ir.dtypes import ALL, I64
 from pypto.ir.operations import meanings, rules
 from pypto.ir.operations.definition import Category, Cost, OperationDefinition
+from pypto.ir.operations.records import INTEGERS
 
 RECORDS = (
     # values without operands
@@ -41,5 +42,16 @@ RECORDS = (
         "the value of an index expression, as a scalar",
         (I64,),
         attributes=("dtype", "value"),
+    ),
+    OperationDefinition(
+        "iota",
+        (),
+        Category.CONSTANT,
+        rules.constant,
+        meanings.iota,
+        Cost(0, 1),
+        "0, 1, 2, ... along an axis, wrapping; the same along the others",
+        INTEGERS,
+        attributes=("axis", "dtype", "shape"),
     ),
 )

@@ -26,13 +26,26 @@ class RuleViolation(Exception):
         self.name, self.details = name, details
 
 
+class IndexOutOfRange(Exception):
+    """A meaning met an index that is not an element of its axis; whoever knows the source line makes it a UserError."""
+
+    def __init__(self, value: int, position: tuple[int, ...], extent: int) -> None:
+        super().__init__(value, position, extent)
+        self.value, self.position, self.extent = value, position, extent
+
+
 class Category(Enum):
     """How an operation relates the elements of its result to those of its operands; drives fusion and axis analysis."""
 
     ELEMENTWISE = "elementwise"  # same index in every operand, after NumPy broadcasting
     REDUCTION = "reduction"  # attribute `axes` is reduced and kept as extent 1
+    CONTRACTION = "contraction"  # products summed over axes that the operands share and the result lacks
     VIEW = "view"  # each result element is one operand element at another index
     ASSEMBLY = "assembly"  # the result is put together from regions of several operands (insert, pad, concat)
+    ARGUMENT_REDUCTION = "argument reduction"  # where along attribute `axis` something is; kept as extent 1
+    SCAN = "scan"  # each element along attribute `axis` combines those before it
+    SORT = "sort"  # puts elements along attribute `axis` in order
+    INDEXING = "indexing"  # elements along attribute `axis` are chosen by the numbers in operand `indices`
     CONSTANT = "constant"  # no operands
     SYNCHRONISATION = "synchronisation"  # orders pipes, has no values
 

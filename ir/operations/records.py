@@ -15,6 +15,7 @@ VALUES = (*NUMBERS, BOOL)
 
 ULP = "4 ulp"
 SUM_BOUND = "c * eps * sum|x| * log2(n)"
+PRODUCT_BOUND = "n * eps, relative"
 
 
 def unary(

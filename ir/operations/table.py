@@ -7,9 +7,9 @@ there. docs/architecture.md walks through an example.
 
 from __future__ import annotations
 
-from pypto.ir.operations import constants, elementwise, hardware, reductions, shapes, synchronisation
+from pypto.ir.operations import constants, contractions, elementwise, hardware, indexing, ordered, reductions, shapes, synchronisation
 from pypto.ir.operations.definition import OperationDefinition
 
-_GROUPS = (elementwise, reductions, shapes, constants, synchronisation, hardware)
+_GROUPS = (elementwise, reductions, ordered, contractions, shapes, indexing, constants, synchronisation, hardware)
 
 TABLE: dict[str, OperationDefinition] = {record.name: record for group in _GROUPS for record in group.RECORDS}

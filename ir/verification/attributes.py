@@ -36,7 +36,10 @@ def is_data(value: object) -> bool:
 
 
 def _rank(operation: Operation) -> int:
-    return operation.operands[0].type.rank if operation.operands else 0
+    if operation.operands:
+        return operation.operands[0].type.rank
+    shape = dict(operation.attributes).get("shape", ())
+    return len(shape) if isinstance(shape, tuple) else 0
 
 
 def _axis(operation: Operation, value: Attribute) -> bool:
@@ -101,6 +104,14 @@ def _pipe(operation: Operation, value: Attribute) -> bool:
     return isinstance(value, str) and value in PIPES
 
 
+def _flag(operation: Operation, value: Attribute) -> bool:
+    return isinstance(value, bool)
+
+
+def _count(operation: Operation, value: Attribute) -> bool:
+    return isinstance(value, int) and is_int(value) and value >= 0
+
+
 def _whole(operation: Operation, value: Attribute) -> bool:
     return is_int(value)
 
@@ -109,7 +120,9 @@ _PIPES_TEXT = "one of " + ", ".join(f'"{pipe.value}"' for pipe in Pipe)
 
 CHECKS: dict[str, tuple[Check, str]] = {
     "axes": (_axes, "a list of different axes of the operand, for example [0, 1]"),
-    "axis": (_axis, "an axis of the operand"),
+    "axis": (_axis, "an axis of the operand, or of the shape of an operation without operands"),
+    "count": (_count, "a number of at least 0"),
+    "descending": (_flag, "true or false"),
     "destination": (_pipe, _PIPES_TEXT),
     "dtype": (_dtype, "a dtype, for example f32"),
     "high": (_paddings, "a list with one number of at least 0 for each axis"),
@@ -120,6 +133,7 @@ CHECKS: dict[str, tuple[Check, str]] = {
     "ranges": (_ranges, "a list with one [offset, extent, step] for each axis of the first operand, step not 0"),
     "shape": (_extents, "a list of extents, for example [4, 8]"),
     "source": (_pipe, _PIPES_TEXT),
+    "wrap": (_flag, "true or false"),
     "value": (_number, "a number of 64 bits; a float only where the dtype is one"),
 }
 """The check of each attribute by name, and what to write. Names not listed may be any plain data."""

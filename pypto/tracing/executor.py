@@ -15,7 +15,8 @@ from pypto.ir.builder import check_dtypes
 from pypto.ir.dtypes import DType
 from pypto.ir.index import IndexOperation, Symbol, evaluate
 from pypto.ir.nodes import Attribute, Region, TileType, Value
-from pypto.ir.operations.definition import RuleViolation
+from pypto.ir.operations.definition import IndexOutOfRange, RuleViolation
+from pypto.ir.operations.mistakes import index_error
 from pypto.ir.operations.table import TABLE
 from pypto.tracing.context import Number, Tracer
 from pypto.tracing.tiles import Tile
@@ -56,7 +57,10 @@ class Executor(Tracer):
         except RuleViolation as violation:
             raise UserError(violation.name, self.location(), **violation.details) from None
         numbers = {key: _number(value) for key, value in attributes.items()}
-        data = TABLE[name].meaning(*(data_of(operand) for operand in operands), **numbers)
+        try:
+            data = TABLE[name].meaning(*(data_of(operand) for operand in operands), **numbers)
+        except IndexOutOfRange as mistake:
+            raise index_error(name, bool(numbers["wrap"]), self.location(), mistake) from None
         return computed(np.asarray(data), type_.dtype)
 
     def load(self, source: str, dtype: DType, region: Region, fill: Number | None = None) -> Value:

@@ -21,11 +21,14 @@ SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (5,), (0, 3), (2, 3), (4, 1, 3)
 
 ATTRIBUTES: dict[str, dict[str, Any]] = {
     "axes": {"axes": lambda shape: tuple(axis for axis, extent in enumerate(shape) if extent)[-1:]},
-    "axis": {"axis": lambda shape: 0},
+    "axis": {"axis": lambda shape: len(shape) - 1},
     "dtype": {"dtype": lambda shape: F32},
     "permutation": {"permutation": lambda shape: tuple(reversed(range(len(shape))))},
     "ranges": {"ranges": lambda shape: tuple((0, extent, 1) for extent in shape)},
     "low": {"low": lambda shape: (1,) * len(shape)},
+    "count": {"count": lambda shape: shape[-1] // 2},
+    "descending": {"descending": lambda shape: True},
+    "wrap": {"wrap": lambda shape: True},
     "high": {"high": lambda shape: (2,) * len(shape)},
 }
 """How to make a value of each attribute for an operand of a shape."""
@@ -53,6 +56,8 @@ def sample_operands(record: OperationDefinition, dtype: DType, shape: tuple[int,
     operands = [values.copy() for _ in record.operands]
     if record.name == "where":
         operands[0] = values.astype(np.bool_)
+    if record.category is Category.INDEXING:
+        operands[1] = np.full_like(values, -1, np.int64)
     return operands
 
 
@@ -78,7 +83,7 @@ def test_meaning_has_the_type_of_the_rule(record: OperationDefinition) -> None:
         return
     for dtype in record.dtypes:
         for shape in SHAPES:
-            if shape or record.name != "concat":  # a scalar has no axis to join along
+            if shape or "axis" not in record.attributes:  # a scalar has no axes
                 check_application(record, dtype, shape)
 
 
