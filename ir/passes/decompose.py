@@ -11,12 +11,13 @@ from dataclasses import replace
 
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import BOOL, F32, F64, I8, I16, I32, I64, U8, DType
-from pypto.ir.nodes import Kernel, Level, Load, Operation, Store, TileType, Value
+from pypto.ir.nodes import Attribute, Kernel, Level, Load, Operation, Store, TileType, Value
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes import decompose_functions, decompose_integers
 from pypto.ir.passes.decompose_casts import cast, from_memory, to_memory
 from pypto.ir.passes.manager import Pass
+from pypto.ir.passes.refused import REFUSED
 from pypto.ir.passes.rewriting import Rewriter
 
 NARROW_INTEGERS = (I8, U8, I16)
@@ -33,6 +34,19 @@ class Decomposer(Rewriter):
     def __init__(self, kernel: Kernel) -> None:
         super().__init__(kernel)
         self.numbers: dict[str, float | int] = {}
+        self.registers: set[str] = set()
+
+    def in_register(self, value: Value) -> bool:
+        """Return whether `value` is a number of the scalar unit, not a tile (of shape (), perhaps)."""
+        return value.name in self.registers
+
+    def call(self, name: str, *operands: Value, **attributes: Attribute) -> Value:
+        result = super().call(name, *operands, **attributes)
+        constant = TABLE[name].category is Category.CONSTANT and name != "undefined"
+        computed = name in REGISTER_OPERATIONS and all(map(self.in_register, operands))
+        if not result.shape and (constant or computed):
+            self.registers.add(result.name)
+        return result
 
     def constant_of(self, value: Value) -> float | int | None:
         """Return the number that `value` is, or None when it is no constant of shape ()."""
@@ -45,7 +59,9 @@ class Decomposer(Rewriter):
         scalar = self.kernel.parameter(load.source).scalar
         self.check(load.result, load.source, scalar)
         self.builder.append(load)
-        if not scalar:
+        if scalar:
+            self.registers.add(load.result.name)
+        else:
             self.values[load.result.name] = from_memory(self, load.result)
 
     def store(self, store: Store) -> None:
@@ -62,6 +78,10 @@ class Decomposer(Rewriter):
     def operation(self, operation: Operation) -> None:
         operands = self.all(operation.operands)
         before = operation.operands[0].dtype if operation.operands else None
+        if operation.name in REFUSED:
+            dtype = before.long_name if before else operation.results[0].dtype.long_name
+            details = {"operation": operation.name, "dtype": dtype, "alternative": REFUSED[operation.name]}
+            raise UserError("npu-operation", self.location, **details)
         result = self.decomposed(operation, operands, before)
         self.values[operation.results[0].name] = result
 
@@ -72,6 +92,8 @@ class Decomposer(Rewriter):
             assert isinstance(target, DType) and before is not None
             return cast(self, operands[0], before, target)
         category = TABLE[operation.name].category
+        if category is Category.CONTRACTION:
+            raise UserError("npu-contraction", self.location, operation=operation.name)
         if category is Category.CONSTANT:
             return self.constant(operation)
         if category in (Category.VIEW, Category.ASSEMBLY):
@@ -97,12 +119,12 @@ class Decomposer(Rewriter):
 
     def elementwise(self, operation: Operation, operands: tuple[Value, ...]) -> Value:
         dtype = operands[-1].dtype
-        if dtype == I64 and any(value.shape for value in operands):
+        if dtype == I64 and not all(map(self.in_register, operands)):
             details = {"name": operation.name, "dtype": "int64", "wanted": "int32"}
             raise UserError("npu-dtype", self.location, **details)
         if dtype == F64:
             raise UserError("npu-dtype", self.location, name=operation.name, dtype="float64", wanted="float32")
-        if not any(value.shape for value in operands) and operation.name in REGISTER_OPERATIONS:
+        if all(map(self.in_register, operands)) and operation.name in REGISTER_OPERATIONS:
             return self.call(operation.name, *operands, **dict(operation.attributes))
         rules = {BOOL: decompose_integers.BOOLEAN_RULES, I32: decompose_integers.INTEGER_RULES}
         rule = rules.get(dtype, decompose_functions.RULES).get(operation.name)
@@ -125,7 +147,8 @@ class Decomposer(Rewriter):
             raise UserError("npu-dtype", self.location, **details)
         if operand.dtype == BOOL:
             numbers = decompose_integers.as_number(self, operand, F32)
-            return decompose_integers.is_nonzero(self, self.reduced(operation, numbers))
+            name = {"any": "max", "all": "min"}.get(operation.name, operation.name)
+            return decompose_integers.is_nonzero(self, self.reduced(replace(operation, name=name), numbers))
         axes = operation.attribute("axes")
         assert isinstance(axes, tuple)
         if operation.name == "mean":

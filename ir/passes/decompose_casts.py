@@ -46,7 +46,7 @@ def to_memory(rewriter: Decomposer, value: Value, dtype: DType) -> Value:
 
 def cast(rewriter: Decomposer, value: Value, before: DType, target: DType) -> Value:
     """Return `value`, of type `before` in the source, cast to `target` (a narrow integer: as i32 in its range)."""
-    if F64 in (before, target) or (value.shape and I64 in (before, target)):
+    if F64 in (before, target) or (not rewriter.in_register(value) and I64 in (before, target)):
         rewriter.check(Value(value.name, value.type), "cast")
         rewriter.check(rewriter_result(value, target), "cast")
     if target == BOOL:

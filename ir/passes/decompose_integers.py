@@ -43,7 +43,7 @@ def fit(rewriter: Decomposer, value: Value, dtype: DType) -> Value:
 
 def as_number(rewriter: Decomposer, value: Value, dtype: DType) -> Value:
     """Return a boolean as 1 and 0."""
-    if not value.shape:
+    if rewriter.in_register(value):
         return rewriter.call("cast", value, dtype=dtype)
     return rewriter.call("where", value, number(rewriter, dtype, 1), number(rewriter, dtype, 0))
 
@@ -51,7 +51,7 @@ def as_number(rewriter: Decomposer, value: Value, dtype: DType) -> Value:
 def is_nonzero(rewriter: Decomposer, value: Value) -> Value:
     if value.dtype == BOOL:
         return value
-    if value.dtype == I32 and value.shape:
+    if value.dtype == I32 and not rewriter.in_register(value):
         return rewriter.call("not", rewriter.call("eq", value, number(rewriter, I32, 0)))
     return rewriter.call("ne", value, number(rewriter, value.dtype, 0))
 
@@ -123,7 +123,22 @@ def _remainder(rewriter: Decomposer, x: Value, y: Value) -> Value:
     )
 
 
+def _shift(name: str, by: str) -> Rule:
+    """A shift by a constant: a product or a rounded quotient of a power of two."""
+
+    def rule(rewriter: Decomposer, x: Value, y: Value) -> Value:
+        places = rewriter.constant_of(y)
+        if places is None or not 0 <= places < 31:
+            alternative = "shift by a constant from 0 to 30, or multiply and divide by powers of two"
+            return _refuse(name, alternative)(rewriter, x, y)
+        return rewriter.call(by, x, number(rewriter, I32, 1 << int(places)))
+
+    return rule
+
+
 INTEGER_RULES: dict[str, Rule] = {
+    "shift_left": _shift("shift_left", "mul"),
+    "shift_right": _shift("shift_right", "floor_div"),
     "neg": _negate,
     "abs": _absolute,
     "not": _complement,

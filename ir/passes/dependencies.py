@@ -2,8 +2,8 @@
 
 Bodies are looked at one by one; a loop or branch inside a body counts as one statement that does all its touches. A
 *forward* flag orders two statements of one body. A *backward* flag orders a statement with one of the next turn of a
-loop; it is raised once before the loop and waited for once after it, so that every wait has its set for any number of
-turns.
+loop; it is raised once before the outermost loop around and waited for once after that, so that every wait has its set
+for any number of turns. (Raised before an inner loop it could be set again before its last wait has run.)
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Knowledge = dict[Pipe, Counter[Pipe]]
 class FlagPlan:
     """A flag to be raised after statement `setter` and waited for before statement `waiter`, by their numbers.
 
-    `loop` is the number of the loop around a backward flag, None for a forward one.
+    `loop` is the number of the outermost statement around a backward flag, None for a forward one.
     """
 
     source: Pipe
@@ -48,14 +48,16 @@ class Planner:
     independent: frozenset[str]
     extra: Mapping[int, frozenset[Access]]
     numbers: dict[int, int] = field(default_factory=dict)
+    outermost: dict[int, int] = field(default_factory=dict)
     plan: Plan = field(default_factory=Plan)
 
-    def number(self, body: tuple[Statement, ...]) -> None:
-        """Number all statements in program order, by their identity."""
+    def number(self, body: tuple[Statement, ...], outermost: int | None = None) -> None:
+        """Number all statements in program order, by their identity; note the outermost statement around each."""
         for statement in body:
-            self.numbers[id(statement)] = len(self.numbers)
+            number = self.numbers[id(statement)] = len(self.numbers)
+            self.outermost[number] = number if outermost is None else outermost
             for inner in regions(statement):
-                self.number(inner)
+                self.number(inner, self.outermost[number])
 
     def touches(self, statement: Statement) -> frozenset[Access]:
         own = self.extra.get(self.numbers[id(statement)], frozenset()) | self.pipes.accesses(statement)
@@ -140,7 +142,8 @@ class Scan:
                 self.learn(plan.destination, plan.source, self.position(plan.setter) + count)
             for pipe in self.barriers[position]:
                 self.known[pipe][pipe] = position + count
-            later = range(position, count)
+            # The turns of an inner loop are ordered among themselves, those of two turns of this one included.
+            later = range(position + isinstance(self.body[position], For), count)
             for (source, destination), setter in sorted(
                 self.back_conflicts(position, later, independent), key=_latest_first
             ):
@@ -166,7 +169,7 @@ class Scan:
         if source is destination:
             self.bar(position, source, setter + 1, position + len(self.body))
         elif self.known[destination][source] < setter + 1:
-            number = self.planner.numbers[id(loop)]
+            number = self.planner.outermost[self.planner.numbers[id(loop)]]
             plan = FlagPlan(source, destination, self.number(setter), self.number(position), number)
             self.planner.plan.flags.append(plan)
             self.learn(destination, source, setter)

@@ -46,7 +46,7 @@ def choose_ids(plan: Plan, traces: list[Trace]) -> tuple[list[int], FlagPlan | N
     for number, flag in enumerate(plan.flags):
         groups = sharing[flag.source, flag.destination]
         chosen = next((k for k, group in enumerate(groups) if _take_turns(group | {number}, traces)), len(groups))
-        if chosen == IDS:
+        if chosen == IDS or not _take_turns({number}, traces):
             return ids, flag
         if chosen == len(groups):
             groups.append(set())

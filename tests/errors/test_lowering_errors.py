@@ -104,3 +104,16 @@ def test_extent_that_is_not_known() -> None:
     assert "extent %n in kernel unknown" in str(caught.value)
     assert "`shapes=`" in str(caught.value)
     assert str(caught.value.location) == "kernel.py:1"
+
+
+def test_function_that_is_not_lowered() -> None:
+    k = KernelBuilder("wave")
+    k.output("out", k.op("sin", k.input("x", (8,))))
+    error(k, "npu-operation", 2, "no way to compute sin of float32", "target='cpu'")
+
+
+def test_shift_by_a_tile() -> None:
+    k = KernelBuilder("shift")
+    x, y = k.input("x", (8,), I32), k.input("y", (8,), I32)
+    k.output("out", k.op("shift_left", x, y))
+    error(k, "npu-operation", 3, "shift_left of int32", "constant from 0 to 30")

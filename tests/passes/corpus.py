@@ -61,8 +61,10 @@ def functions(shape: tuple[int, ...]) -> Module:
     for name in ("log", "sqrt", "rsqrt", "reciprocal"):
         k.output(f"out_{name}", k.op(name, a))
     k.output("out_cube", k.op("pow", x, k.number(3.0)))
-    k.output("out_floor", k.op("floor_div", x, k.number(0.5)))
+    k.output("out_quotient", k.op("floor_div", x, k.number(0.5)))
     k.output("out_rest", k.op("remainder", x, k.number(0.5)))
+    for name in ("floor", "ceil", "round", "trunc"):
+        k.output(f"out_{name}", k.op(name, k.op("mul", x, k.number(4.0))))
     return k.module()
 
 
@@ -81,6 +83,7 @@ def masks(shape: tuple[int, int]) -> Module:
     m, x = k.input("m", shape, BOOL), k.input("x", shape)
     row = k.op("max", m, axes=(1,))
     k.output("any", row)
+    k.output("all", k.op("all", m, axes=(0, 1)))
     kept = k.op("where", k.op("xor", m, row), x, k.number(0.0))
     k.output("out", k.op("add", kept, k.op("cast", m, dtype=F32)))
     k.output("same", k.op("where", m, k.op("eq", m, row), k.number(True, BOOL)))
@@ -95,6 +98,8 @@ def integers(shape: tuple[int, ...], dtype: DType) -> Module:
     k.output("bits", k.op("xor", k.op("not", x), k.op("abs", y)))
     k.output("shifted", k.op("floor_div", x, k.number(8, dtype)))
     k.output("rest", k.op("remainder", x, k.number(8, dtype)))
+    k.output("raised", k.op("shift_left", x, k.number(3, dtype)))
+    k.output("lowered", k.op("shift_right", x, k.number(2, dtype)))
     k.output("order", k.op("and", k.op("lt", x, y), k.op("ne", x, k.number(5, dtype))))
     k.output("chosen", k.op("where", k.op("gt", x, y), x, k.number(9, dtype)))
     return k.module()
@@ -160,6 +165,45 @@ def copies_rows(shape: tuple[int, int]) -> Module:
         return ()
 
     k.loop("i", 0, shape[0], (), 1, body)
+    return k.module()
+
+
+def nested(shape: tuple[int, int], outer: int, inner: int) -> Module:
+    """A loop in a loop, each with loads, stores and carried tiles of its own."""
+    k = KernelBuilder("nested")
+    x, out = k.array("x", shape), k.array("out", shape, role=Role.OUT)
+    first = k.load(x, region((0, 1), (0, shape[1])))
+
+    def turn(i: Symbol, total: Value) -> tuple[Value, ...]:
+        row = region((make("%", i, shape[0]), 1), (0, shape[1]))
+        start = k.load(x, row)
+
+        def step(j: Symbol, product: Value, partial: Value) -> tuple[Value, ...]:
+            t = k.load(x, region((make("%", j, shape[0]), 1), (0, shape[1])))
+            return k.op("mul", product, t), k.op("add", t, partial)
+
+        left, right = k.loop("j", 0, inner, (start, total), 1, step)
+        k.store(out, k.op("add", left, right), row)
+        return (k.op("add", total, k.op("sum", left, axes=(1,))),)
+
+    (total,) = k.loop("i", 0, outer, (first,), 1, turn)
+    k.output("total", total)
+    return k.module()
+
+
+def nested_loads(shape: tuple[int, int]) -> Module:
+    """An inner loop that only adds: the outer one has nothing of its own to order."""
+    k = KernelBuilder("nested_loads")
+    x = k.array("x", shape)
+    first = k.load(x, region((0, 1), (0, shape[1])))
+
+    def turn(i: Symbol, total: Value) -> tuple[Value, ...]:
+        def step(j: Symbol, total: Value) -> tuple[Value, ...]:
+            return (k.op("add", total, k.load(x, region((i, 1), (0, shape[1])))),)
+
+        return k.loop("j", 0, 2, (total,), 1, step)
+
+    k.output("out", k.loop("i", 0, shape[0], (first,), 1, turn)[0])
     return k.module()
 
 
@@ -294,6 +338,10 @@ CORPUS: dict[str, Callable[[], Module]] = {
     "accumulate_none": lambda: accumulate((5, 40), 0),
     "accumulate_once": lambda: accumulate((5, 40), 1, 3),
     "copies_rows": lambda: copies_rows((9, 40)),
+    "nested": lambda: nested((5, 40), 7, 3),
+    "nested_no_inner": lambda: nested((5, 40), 3, 0),
+    "nested_no_outer": lambda: nested((5, 40), 0, 4),
+    "nested_loads": lambda: nested_loads((5, 40)),
     "spmd": lambda: spmd(8, 4, 30),
     "spmd_many_blocks": lambda: spmd(100, 2, 30),
     "spmd_large_blocks": lambda: spmd(3, 700, 130),

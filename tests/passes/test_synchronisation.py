@@ -20,6 +20,7 @@ BUFFERED = NPU_PASSES[: [item.name for item in NPU_PASSES].index("insert_synchro
 MUTATED = (
     "chain", "softmax", "layer_norm", "choices", "masks", "accumulate", "copies_rows", "spmd_many_blocks",
     "spmd_large_blocks", "views", "in_place", "clipped", "columns_apart",
+    "nested", "nested_loads",
 )  # fmt: skip
 
 

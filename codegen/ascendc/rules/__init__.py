@@ -22,6 +22,23 @@ RULES: dict[str, Rule] = {
 }
 
 DECOMPOSED = frozenset(
-    ("concat", "erf", "mean", "pad", "pow", "reciprocal", "remainder", "rsqrt", "sigmoid", "tanh", "xor")
+    (
+        "all",
+        "any",
+        "concat",
+        "erf",
+        "mean",
+        "pad",
+        "pow",
+        "reciprocal",
+        "remainder",
+        "rsqrt",
+        "shift_left",
+        "shift_right",
+        "sigmoid",
+        "tanh",
+        "xor",
+    )
 )
-"""Made of other operations by `pypto.ir.passes.decompose` and `select_instructions`."""
+"""Made of other operations by `pypto.ir.passes.decompose` and `select_instructions`. What neither has a rule nor is
+named here is refused: `pypto.ir.passes.refused`."""

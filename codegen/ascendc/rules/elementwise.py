@@ -156,6 +156,15 @@ def floor_divide(emission: Emission, operation: Operation) -> None:
     emission.call("Cast", emission.tensor(result), emission.tensor(result), "AscendC::RoundMode::CAST_FLOOR", count)
 
 
+def rounding(mode: str) -> Rule:
+    def rule(emission: Emission, operation: Operation) -> None:
+        result, (operand,) = only_result(operation), operation.operands
+        arguments = (emission.tensor(result), emission.tensor(operand), f"AscendC::RoundMode::{mode}")
+        emission.call("Cast", *arguments, emission.count(result))
+
+    return rule
+
+
 def copy(emission: Emission, operation: Operation) -> None:
     """Whole 32-byte blocks; comparison bits as bytes."""
     result, (operand,) = only_result(operation), operation.operands
@@ -191,5 +200,9 @@ RULES: dict[str, Rule] = {
     "where": where,
     "cast": cast,
     "floor_div": floor_divide,
+    "floor": rounding("CAST_FLOOR"),
+    "ceil": rounding("CAST_CEIL"),
+    "round": rounding("CAST_RINT"),
+    "trunc": rounding("CAST_TRUNC"),
     "copy": copy,
 }
