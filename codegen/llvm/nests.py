@@ -167,6 +167,11 @@ class Nest:
         alone = self.find(symbol) == symbol and symbol not in self.parents.values()
         return alone and not self.owners[self.find(symbol)] & self.owners[self.find(other)]
 
+    def shared(self, other: Nest) -> int:
+        """Return the elements of the arrays that both nests access."""
+        both = self.accesses.keys() & other.accesses.keys()
+        return sum(math.prod(self.accesses[name][0][0].array.shape) for name in both)
+
     def depends(self, statement: Statement) -> bool:
         """True when `statement` has to stay behind this nest: they share an array that one of them writes."""
         for task in tasks([statement]):
@@ -227,7 +232,12 @@ def _place(statement: Statement, private: frozenset[str], nests: list[Nest], ind
 
 
 def _is_good(trial: Nest, before: Nest, alone: Nest) -> bool:
-    """True when the nest with the statement has as much to run in parallel as its work is worth."""
+    """True when the nest with the statement has as much to run in parallel as its work is worth.
+
+    Narrower than it was, it has to gain something: arrays that both sides use while they are in the caches.
+    """
     width = trial.width()
     wanted = min(ENOUGH_PARALLEL, trial.work() // ELEMENTS_PER_WORKER)
+    if wanted > 1 and width < max(before.width(), alone.width()) and 4 * before.shared(alone) < trial.work():
+        return False
     return width >= wanted or (width >= before.width() and width >= alone.width())

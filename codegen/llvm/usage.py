@@ -22,6 +22,8 @@ KEEP_COST = 8.0
 """Operations per element from which a value shared by several loops is stored instead of evaluated again."""
 KEEP_COST_ACROSS_LOOPS = 3.0
 """The same for a value defined before a `For` and used in its body, which would be evaluated in each turn."""
+SPREAD_ELEMENTS = 1 << 15
+"""Elements of a loop from which a costly row used for all of its rows is stored first."""
 _COST_LIMIT = 1e6
 
 
@@ -151,9 +153,18 @@ def _backward_lazy(statement: Statement, scope: Scope, usage: Usage) -> None:
 
 def _worth_keeping(value: Value, keys: set[Key], scope: Scope, usage: Usage) -> bool:
     cost = usage.costs[value.name]
-    if cost >= KEEP_COST and len(keys) > 1:
+    if cost >= KEEP_COST and (len(keys) > 1 or _is_spread(value, keys)):
         return True
     return cost >= KEEP_COST_ACROSS_LOOPS and any(key[0] != scope for key in keys)
+
+
+def _is_spread(value: Value, keys: set[Key]) -> bool:
+    """True when a row is used for many rows, which would compute it again for each; a column is computed once a row."""
+    shape = _numbers(value)
+    if not shape or shape[-1] == 1:
+        return False
+    most = max(math.prod(key[2]) for key in keys)
+    return most >= max(SPREAD_ELEMENTS, 8 * elements(value))
 
 
 def _shape(value: Value) -> tuple[int, ...]:

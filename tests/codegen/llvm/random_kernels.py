@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pypto.ir.builder import Builder
 from pypto.ir.dtypes import BOOL, F16, F32, F64, I8, I32, I64, DType
-from pypto.ir.index import Index, Symbol, add, multiply
+from pypto.ir.index import Index, Symbol, add
 from pypto.ir.nodes import (
     Condition,
     For,
@@ -53,7 +54,11 @@ class RandomKernel:
             self.shape = (self.random.choice((257, 1000, 1023)), *self.shape[1:2])
         if self.random.random() < 0.05:
             self.shape = (*self.shape[:-1], 0)
-        self.grid: tuple[GridAxis, ...] = ()
+        self.block: Symbol | None = Symbol("block") if self.random.random() < 0.25 else None
+        self.blocks = 3
+        if self.block is not None:
+            self.symbols.append((self.block, self.blocks))
+        grid = (GridAxis(self.block, self.blocks),) if self.block is not None else ()
         for number in range(self.random.randint(1, 3)):
             self.parameter(f"in{number}", Role.IN)
         for number in range(self.random.randint(1, 2)):
@@ -64,7 +69,7 @@ class RandomKernel:
         for parameter in self.parameters:
             if parameter.role is not Role.IN:
                 self.store_somewhere(parameter)
-        kernel = Kernel(f"random{seed}", tuple(self.parameters), self.grid, tuple(self.builder.statements))
+        kernel = Kernel(f"random{seed}", self.whole_parameters(), grid, tuple(self.builder.statements))
         self.module = Module(kernel.name, kernel.parameters, (), (kernel,))
 
     # -- parameters
@@ -72,6 +77,15 @@ class RandomKernel:
     def parameter(self, name: str, role: Role) -> None:
         shape = self.shape if self.random.random() < 0.7 else self.related(self.shape)
         self.parameters.append(Parameter(name, TileType(self.dtype, shape), role))
+
+    def whole_parameters(self) -> tuple[Parameter, ...]:
+        """Return the parameters as the kernel has them: in a grid each block writes an item of its own."""
+        return tuple(replace(item, type=self.whole_type(item)) for item in self.parameters)
+
+    def whole_type(self, item: Parameter) -> TileType:
+        if self.block is None or item.role is Role.IN:
+            return item.type
+        return TileType(item.type.dtype, (self.blocks, *item.type.shape))
 
     def related(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """Return a shape that broadcasts with `shape`, or its reverse."""
@@ -83,7 +97,7 @@ class RandomKernel:
     def arrays(self, seed: int = 0) -> dict[str, np.ndarray]:
         """Return arguments with random values and random strides: steps, reversed and exchanged axes."""
         source = np.random.default_rng(seed)
-        return {item.name: self.array(source, item) for item in self.parameters}
+        return {item.name: self.array(source, item) for item in self.whole_parameters()}
 
     def array(self, source: np.random.Generator, item: Parameter) -> np.ndarray:
         shape = tuple(int(extent) for extent in item.type.shape)  # type: ignore[arg-type]
@@ -267,9 +281,18 @@ class RandomKernel:
         return self.load(parameter, tuple(Range(0, extent) for extent in parameter.type.shape))
 
     def load(self, parameter: Parameter, region: tuple[Range, ...], **extra: Any) -> Value:
+        shape = tuple(item.extent for item in region)
+        if self.block is not None and parameter.role is not Role.IN:
+            region = (Range(self.block, 1), *region)
         value = self.builder.value(TileType(parameter.type.dtype, tuple(item.extent for item in region)))
         self.builder.append(Load(value, parameter.name, region, **extra))
-        return value
+        return value if len(region) == len(shape) else self.op("reshape", value, shape=shape)
+
+    def store(self, parameter: Parameter, region: tuple[Range, ...], value: Value, **extra: Any) -> None:
+        if self.block is not None:
+            value = self.op("reshape", value, shape=(1, *value.shape))
+            region = (Range(self.block, 1), *region)
+        self.builder.append(Store(parameter.name, region, value, **extra))
 
     def load_somewhere(self) -> None:
         parameter = self.random.choice(self.parameters)
@@ -293,19 +316,19 @@ class RandomKernel:
             value = self.random.choice(same)
             if self.random.random() < 0.2 and shape:
                 region = tuple(Range(self.random.randint(-2, 2), extent) for extent in shape)
-                self.builder.append(Store(parameter.name, region, value, clip=True))
+                self.store(parameter, region, value, clip=True)
                 return
             order = tuple(
                 Range(extent - 1, extent, -1) if self.random.random() < 0.2 and extent else Range(0, extent)
                 for extent in shape
             )
-            self.builder.append(Store(parameter.name, order, value))
+            self.store(parameter, order, value)
             return
         region = tuple(self.range_in(extent) for extent in shape)
         extents = tuple(item.extent for item in region)
         fitting = [value for value in self.values if broadcasts_to(value.shape, extents)]
         value = self.random.choice(fitting) if fitting else self.number(2)
-        self.builder.append(Store(parameter.name, region, self.op("broadcast_to", value, shape=extents)))
+        self.store(parameter, region, self.op("broadcast_to", value, shape=extents))
 
     # -- control
 
@@ -357,9 +380,6 @@ class RandomKernel:
         sides = (self.like(model, then_made),), (self.like(model, else_made),)
         self.builder.append(If(condition, then_body, sides[0], else_body, sides[1], results))
         self.keep(results[0])
-
-    def multiplied(self, index: Index, factor: int) -> Index:
-        return multiply(index, factor)
 
 
 def broadcasts(left: tuple[Any, ...], right: tuple[Any, ...]) -> bool:

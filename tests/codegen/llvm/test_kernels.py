@@ -469,3 +469,13 @@ def test_large_reductions_are_split_by_shape(name: str, shape: tuple[int, ...], 
     assert phases[0].items >= 7
     transposed = dict(arrays, x=np.asfortranarray(arrays["x"]))
     check(module, transposed)
+
+
+def test_a_costly_row_is_computed_once_for_all_rows() -> None:
+    kern = Kern()
+    x, gate, out = kern.array("x", (300, 200)), kern.array("gate", (200,)), kern.out("out", (300, 200))
+    kern.store(out, kern.op("mul", kern.load(x), kern.op("sigmoid", kern.load(gate))))
+    module = kern.module()
+    arrays = normal_arrays(module)
+    check(module, arrays)
+    assert [phase.items > 1 for phase in emit(module, layouts(arrays), machine()).phases] == [False, True]
