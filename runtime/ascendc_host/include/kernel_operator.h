@@ -1,0 +1,18 @@
+// The interface of AscendC for Atlas A2/A3 (dav-2201), to be compiled for and run on this machine.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "ascendc_host/macros.h"
+#include "ascendc_host/framework.h"
+#include "ascendc_host/copy.h"
+#include "ascendc_host/vector_unary.h"
+#include "ascendc_host/vector_move.h"
+#include "ascendc_host/launch.h"
