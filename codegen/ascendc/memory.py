@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from pypto.codegen.ascendc.emission import Emission
 from pypto.codegen.ascendc.expressions import CPP_TYPES
-from pypto.ir.base.errors import UserError
 from pypto.ir.index import Extent, Index, add, ceil_divide, multiply, product, subtract
 from pypto.ir.nodes import Load, Pipe, Region, Store, Value
 from pypto.ir.passes.layout import stored_rank
@@ -42,12 +41,7 @@ def load(emission: Emission, statement: Load) -> None:
 
 
 def store(emission: Emission, statement: Store) -> None:
-    region = statement.region
-    if not emission.pipes.is_dense(statement.target, region, stored_rank(statement.value.shape)):
-        axis = stored_rank(statement.value.shape) - 1
-        step = multiply(region[axis].step, array_strides(emission, statement.target)[axis])
-        raise UserError("strided-store", statement.location, array=statement.target, step=step, axis=axis)
-    for_each_copy(emission, statement.target, region, statement.value, to_array=True)
+    for_each_copy(emission, statement.target, statement.region, statement.value, to_array=True)
 
 
 def array_strides(emission: Emission, array: str) -> tuple[int, ...]:

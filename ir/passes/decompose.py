@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import BOOL, F32, F64, I8, I16, I32, I64, U8, DType
 from pypto.ir.nodes import Attribute, Kernel, Level, Load, Operation, Store, TileType, Value
@@ -16,6 +18,7 @@ from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes import decompose_functions, decompose_integers
 from pypto.ir.passes.decompose_casts import cast, from_memory, to_memory
+from pypto.ir.passes.decompose_stores import append_store
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.refused import REFUSED
 from pypto.ir.passes.rewriting import Rewriter
@@ -67,7 +70,7 @@ class Decomposer(Rewriter):
     def store(self, store: Store) -> None:
         self.check(store.value, store.target)
         value = to_memory(self, self.value(store.value), store.value.dtype)
-        self.builder.append(replace(store, value=value))
+        append_store(self, replace(store, value=value))
 
     def check(self, value: Value, array: str, scalar: bool = False) -> None:
         if value.dtype == F64 or (value.dtype == I64 and not scalar):
@@ -111,6 +114,8 @@ class Decomposer(Rewriter):
         if dtype == F64:
             raise UserError("npu-dtype", self.location, name="a constant", dtype="float64", wanted="float32")
         attributes["dtype"] = computed_as(dtype)
+        if dtype in NARROW_INTEGERS and "value" in attributes:
+            attributes["value"] = int(np.asarray(attributes["value"]).astype(dtype.numpy))
         result = self.call(operation.name, **attributes)
         number = attributes.get("value")
         if operation.name == "constant" and not result.shape and isinstance(number, int | float):

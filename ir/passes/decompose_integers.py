@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pypto.ir.base.errors import UserError
-from pypto.ir.dtypes import BOOL, I8, I16, I32, U8, DType
+from pypto.ir.dtypes import BOOL, F32, I8, I16, I32, U8, DType
 from pypto.ir.nodes import Value
 
 if TYPE_CHECKING:
@@ -108,19 +108,42 @@ def _is_power_of_two(rewriter: Decomposer, value: Value) -> bool:
 
 def _floor_divide(rewriter: Decomposer, x: Value, y: Value) -> Value:
     """By a power of two: an arithmetic shift."""
-    if _is_power_of_two(rewriter, y):
-        return rewriter.call("floor_div", x, y)
-    return _refuse("floor division", "convert with `pypto.cast(x, 'float32')` first, or divide by a power of two")(
-        rewriter, x, y
-    )
+    return rewriter.call("floor_div", x, y) if _is_power_of_two(rewriter, y) else divided(rewriter, x, y)[0]
 
 
 def _remainder(rewriter: Decomposer, x: Value, y: Value) -> Value:
     if _is_power_of_two(rewriter, y):
         return rewriter.call("sub", x, rewriter.call("mul", rewriter.call("floor_div", x, y), y))
-    return _refuse("remainder", "convert with `pypto.cast(x, 'float32')` first, or divide by a power of two")(
-        rewriter, x, y
-    )
+    return divided(rewriter, x, y)[1]
+
+
+def divided(rewriter: Decomposer, x: Value, y: Value) -> tuple[Value, Value]:
+    """Return quotient (rounded down) and remainder of i32; 0 and 0 for a divisor of 0.
+
+    Two rounds of f32 division: the first is off by less than 2**10, as each step rounds to 24 bits, the second leaves a
+    remainder within one divisor of the right one; then one divisor is added where the sign is wrong, or taken away.
+    """
+    first = _rough_quotient(rewriter, x, y)
+    rest = rewriter.call("sub", x, rewriter.call("mul", first, y))
+    second = _rough_quotient(rewriter, rest, y)
+    quotient = rewriter.call("add", first, second)
+    rest = rewriter.call("sub", rest, rewriter.call("mul", second, y))
+    zero, one = number(rewriter, I32, 0), number(rewriter, I32, 1)
+    below, wrong = _less(rewriter, y, zero), _less(rewriter, rest, zero)
+    wrong = _both(rewriter, _differ(rewriter, below, wrong), _not_equal(rewriter, rest, zero))
+    quotient = rewriter.call("where", wrong, rewriter.call("sub", quotient, one), quotient)
+    rest = rewriter.call("where", wrong, rewriter.call("add", rest, y), rest)
+    over = _choose(rewriter, below, _at_most(rewriter, rest, y), _at_least(rewriter, rest, y))
+    over = _both(rewriter, over, _not_equal(rewriter, y, zero))
+    quotient = rewriter.call("where", over, rewriter.call("add", quotient, one), quotient)
+    rest = rewriter.call("where", over, rewriter.call("sub", rest, y), rest)
+    nothing = rewriter.call("eq", y, zero)
+    return rewriter.call("where", nothing, zero, quotient), rewriter.call("where", nothing, zero, rest)
+
+
+def _rough_quotient(rewriter: Decomposer, x: Value, y: Value) -> Value:
+    floats = [rewriter.call("cast", value, dtype=F32) for value in (x, y)]
+    return rewriter.call("cast", rewriter.call("div", *floats), dtype=I32)
 
 
 def _shift(name: str, by: str) -> Rule:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pypto.ir.dtypes import F32
 from pypto.ir.index import Extent
-from pypto.ir.nodes import Attribute, Operation, TileType
+from pypto.ir.nodes import Attribute, Operation, Region, TileType
 from pypto.ir.passes.layout import stored_rank
 
 ALIAS_CANDIDATES = frozenset(("reshape", "transpose", "slice"))
@@ -55,6 +55,11 @@ def is_prefix(before: tuple[Extent, ...], ranges: Attribute, after: tuple[Extent
     changed = [axis for axis, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
     leading = all(extent == 1 for extent in before[: changed[0]]) if changed else True
     return not changed or (len(changed) == 1 and leading and stored_rank(before) == stored_rank(after))
+
+
+def is_dense(region: Region, rank: int, shape: tuple[Extent, ...]) -> bool:
+    """Return whether neighbours along the last of `rank` stored axes of a region are neighbours in its array."""
+    return not rank or (region[rank - 1].step == 1 and all(extent == 1 for extent in shape[rank:]))
 
 
 def moves_rows(operation: Operation, multiple: int) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pypto.ir.nodes import For, If, Kernel, Load, Operation, Parameter, Pipe, Range, Statement, Store, regions
+from pypto.ir.nodes import For, If, Kernel, Load, Operation, Parameter, Pipe, Statement, Store, regions
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
-from pypto.ir.passes.forms import by_elements, is_alias
+from pypto.ir.passes.forms import by_elements, is_alias, is_dense
 from pypto.ir.passes.layout import row_multiple, stored_rank
 
 
@@ -37,7 +37,8 @@ class Pipes:
         if isinstance(statement, Load):
             if self.parameters[statement.source].scalar:
                 return None
-            dense = self.is_dense(statement.source, statement.region, stored_rank(statement.result.shape))
+            shape = self.parameters[statement.source].type.shape
+            dense = is_dense(statement.region, stored_rank(statement.result.shape), shape)
             return Pipe.MTE2 if dense else Pipe.S
         if isinstance(statement, Store):
             return Pipe.MTE3
@@ -52,13 +53,6 @@ class Pipes:
         if operation.results[0].buffer is None or is_alias(operation, self.multiple):
             return None
         return Pipe.S if by_elements(operation, self.multiple) else Pipe.V
-
-    def is_dense(self, array: str, region: tuple[Range, ...], rank: int) -> bool:
-        """Return whether neighbours along the last stored axis of a region are neighbours in the array."""
-        if not rank:
-            return True
-        shape = self.parameters[array].type.shape
-        return region[rank - 1].step == 1 and all(extent == 1 for extent in shape[rank:])
 
     def accesses(self, statement: Statement) -> frozenset[Access]:
         """Return all touches of `statement`, those of its regions included."""

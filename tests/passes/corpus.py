@@ -105,6 +105,16 @@ def integers(shape: tuple[int, ...], dtype: DType) -> Module:
     return k.module()
 
 
+def division(shape: tuple[int, ...], dtype: DType) -> Module:
+    k = KernelBuilder("division")
+    x, y = k.input("x", shape, dtype), k.input("y", shape, dtype)
+    k.output("quotient", k.op("floor_div", x, y))
+    k.output("rest", k.op("remainder", x, y))
+    k.output("seventh", k.op("floor_div", x, k.number(-7, dtype)))
+    k.output("zero", k.op("remainder", x, k.number(0, dtype)))
+    return k.module()
+
+
 def casts(shape: tuple[int, ...]) -> Module:
     k = KernelBuilder("casts")
     x = k.op("mul", k.input("x", shape), k.number(200.0))
@@ -263,6 +273,18 @@ def columns_apart(rows: int, columns: int) -> Module:
     return k.module()
 
 
+def stores_apart(rows: int, columns: int) -> Module:
+    """Stores whose neighbours are apart in memory, around elements that must stay."""
+    k = KernelBuilder("stores_apart")
+    x = k.input("x", (rows, columns))
+    out = k.array("out", (rows, 2 * columns + 1), role=Role.INOUT)
+    k.store(out, x, region((0, rows), (2 * columns - 1, columns, -2)))
+    k.store(out, k.op("sum", x, axes=(1,)), region((0, rows), (2 * columns, 1)))
+    vector = k.array("vector", (3 * rows,), role=Role.INOUT)
+    k.store(vector, k.op("reshape", k.op("max", x, axes=(1,)), shape=(rows,)), region((1, rows, 3)))
+    return k.module()
+
+
 def in_place(shape: tuple[int, int]) -> Module:
     """Changes an array in place, twice, and reads it again."""
     k = KernelBuilder("in_place")
@@ -331,6 +353,9 @@ CORPUS: dict[str, Callable[[], Module]] = {
     "integers_i16": lambda: integers((5, 9), I16),
     "integers_i8": lambda: integers((5, 9), I8),
     "integers_u8": lambda: integers((5, 70), U8),
+    "division": lambda: division((33, 65), I32),
+    "division_i8": lambda: division((20, 50), I8),
+    "division_u8": lambda: division((20, 50), U8),
     "casts": lambda: casts((17, 19)),
     "batched": lambda: batched((6, 5, 33)),
     "scalars": lambda: scalars((20, 30)),
@@ -350,6 +375,7 @@ CORPUS: dict[str, Callable[[], Module]] = {
     "views_aligned": lambda: views(4, 16),
     "inserts": lambda: inserts(4, 9),
     "columns_apart": lambda: columns_apart(6, 10),
+    "stores_apart": lambda: stores_apart(7, 9),
     "in_place": lambda: in_place((300, 50)),
     "nothing_to_reduce": nothing_to_reduce,
     "many_inputs": lambda: many_inputs(9, (4, 8)),

@@ -5,14 +5,19 @@ from __future__ import annotations
 from pypto.ir.base.catalogue.entry import Entry
 
 ENTRIES: dict[str, Entry] = {
+    "npu-contraction": Entry(
+        "{operation} needs the cube core, and AscendC is emitted for the vector cores only",
+        "run the kernel with target='cpu'; a small product can be written as `pypto.sum(x[:, :, None] * y, axis=1)`",
+    ),
     "npu-dtype": Entry(
         "{name} has dtype {dtype}, which the vector cores of the NPU cannot compute with",
         "use {wanted} arrays for this target, or run the kernel with target='cpu'",
     ),
     "npu-operation": Entry("the NPU has no way to compute {operation} of {dtype} here", "{alternative}"),
     "strided-store": Entry(
-        "a store to {array} writes elements that are not neighbours in memory (step {step} on axis {axis})",
-        "write whole rows of {array}: make the last axis of the slice contiguous, or store the transposed tile",
+        "a block stores to elements of {array} that are apart in memory (step {step} on axis {axis}), between which "
+        "other blocks may write",
+        "write whole rows of {array}, or write the kernel without block ids: then what lies between is kept",
     ),
     "unified-buffer-full": Entry(
         "kernel {kernel} needs {needed} bytes of on-chip memory at its smallest tile, a core has {capacity} ({live})",
