@@ -61,10 +61,8 @@ def emit(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> Cpu
         phases += emitted.phases
         workspace, scratch = max(workspace, emitted.workspace), max(scratch, emitted.scratch)
     text = "\n".join([*texts, *sorted(declarations), _attributes(machine), "!0 = !{i32 1}", ""])
-    notes = [f"{len(phases)} phases; scratch memory {scratch} bytes per thread"]
-    if workspace:
-        notes.append(f"intermediates between phases: {workspace} bytes")
-    return CpuCode(text, slots, tuple(phases), workspace, scratch, tuple(notes))
+    notes = (f"intermediates between phases take {workspace} bytes",) if workspace else ()
+    return CpuCode(text, slots, tuple(phases), workspace, scratch, notes)
 
 
 def _slots(module: Module) -> tuple[Slot, ...]:
