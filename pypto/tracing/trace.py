@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
 from pypto.ir.dtypes import DType
-from pypto.ir.index import Extent, Symbol, substitute
+from pypto.ir.index import Extent, Symbol, substitute, symbols
 from pypto.ir.nodes import GridAxis, Guard, Kernel, Operation, Parameter, Role, Statement, Store, TileType, walk
 from pypto.tracing.context import Specialise, Tracer, running
 from pypto.tracing.indices import IndexValue
+from pypto.tracing.numbering import numbered
 from pypto.tracing.recorder import Recorder
 from pypto.tracing.roles import live_values, prune, with_roles
 from pypto.tracing.storage import Fresh, Memory, Scalar, Storage
@@ -103,7 +104,10 @@ def _trace_once(
     parameters = with_roles(_ordered(run, function), body, live)
     tracer.root.close()
     grid = (block,) if block is not None else ()
-    return Kernel(function.name, parameters, grid, prune(body, live), location=function.location)
+    taken = {symbol for item in parameters for extent in item.type.shape for symbol in symbols(extent)}
+    taken |= {axis.symbol for axis in grid}
+    body = numbered(prune(body, live), taken)
+    return Kernel(function.name, parameters, grid, body, location=function.location)
 
 
 def start_blocks(tracer: Tracer, block: GridAxis) -> None:
