@@ -13,7 +13,7 @@ import numpy as np
 
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import BOOL, F32, F64, I8, I16, I32, I64, U8, DType
-from pypto.ir.nodes import Attribute, Kernel, Level, Load, Operation, Store, TileType, Value
+from pypto.ir.nodes import Attribute, Kernel, Level, Load, Operation, Role, Store, TileType, Value
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes import decompose_functions, decompose_integers
@@ -38,6 +38,15 @@ class Decomposer(Rewriter):
         super().__init__(kernel)
         self.numbers: dict[str, float | int] = {}
         self.registers: set[str] = set()
+        self.read_back: set[str] = set()
+
+    def run(self) -> Kernel:
+        """Outputs that are read back around a store are in/out afterwards."""
+        kernel = super().run()
+        parameters = tuple(
+            replace(item, role=Role.INOUT) if item.name in self.read_back else item for item in kernel.parameters
+        )
+        return replace(kernel, parameters=parameters)
 
     def in_register(self, value: Value) -> bool:
         """Return whether `value` is a number of the scalar unit, not a tile (of shape (), perhaps)."""

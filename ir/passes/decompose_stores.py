@@ -29,6 +29,7 @@ def append_store(rewriter: Decomposer, store: Store) -> None:
     if rewriter.kernel.grid:
         details = {"array": store.target, "step": store.region[axis].step, "axis": axis}
         raise UserError("strided-store", store.location, **details)
+    rewriter.read_back.add(store.target)
     covering, ranges = _cover(store.region, axis, shape)
     type_ = replace(store.value.type, shape=tuple(item.extent for item in covering))
     base = rewriter.builder.value(type_)

@@ -280,7 +280,7 @@ def stores_apart(rows: int, columns: int) -> Module:
     out = k.array("out", (rows, 2 * columns + 1), role=Role.INOUT)
     k.store(out, x, region((0, rows), (2 * columns - 1, columns, -2)))
     k.store(out, k.op("sum", x, axes=(1,)), region((0, rows), (2 * columns, 1)))
-    vector = k.array("vector", (3 * rows,), role=Role.INOUT)
+    vector = k.array("vector", (3 * rows,), role=Role.OUT)
     k.store(vector, k.op("reshape", k.op("max", x, axes=(1,)), shape=(rows,)), region((1, rows, 3)))
     return k.module()
 
