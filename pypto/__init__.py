@@ -33,44 +33,144 @@ if TYPE_CHECKING:
     from pypto.ir.base.errors import UserError as UserError
     from pypto.ir.base.settings import settings as settings
     from pypto.language import abs as abs
+    from pypto.language import absolute as absolute
+    from pypto.language import acos as acos
+    from pypto.language import acosh as acosh
+    from pypto.language import add as add
+    from pypto.language import arccos as arccos
+    from pypto.language import arccosh as arccosh
+    from pypto.language import arcsin as arcsin
+    from pypto.language import arcsinh as arcsinh
+    from pypto.language import arctan as arctan
+    from pypto.language import arctan2 as arctan2
+    from pypto.language import arctanh as arctanh
+    from pypto.language import asin as asin
+    from pypto.language import asinh as asinh
+    from pypto.language import atan as atan
+    from pypto.language import atan2 as atan2
+    from pypto.language import atanh as atanh
+    from pypto.language import bitwise_and as bitwise_and
+    from pypto.language import bitwise_invert as bitwise_invert
+    from pypto.language import bitwise_left_shift as bitwise_left_shift
+    from pypto.language import bitwise_not as bitwise_not
+    from pypto.language import bitwise_or as bitwise_or
+    from pypto.language import bitwise_right_shift as bitwise_right_shift
+    from pypto.language import bitwise_xor as bitwise_xor
     from pypto.language import block as block
     from pypto.language import broadcast_to as broadcast_to
     from pypto.language import cast as cast
+    from pypto.language import cbrt as cbrt
+    from pypto.language import ceil as ceil
+    from pypto.language import clamp as clamp
     from pypto.language import clip as clip
     from pypto.language import concat as concat
     from pypto.language import cond as cond
+    from pypto.language import copysign as copysign
+    from pypto.language import cos as cos
+    from pypto.language import cosh as cosh
+    from pypto.language import deg2rad as deg2rad
+    from pypto.language import degrees as degrees
+    from pypto.language import div as div
+    from pypto.language import divide as divide
     from pypto.language import empty as empty
+    from pypto.language import eq as eq
+    from pypto.language import equal as equal
     from pypto.language import erf as erf
+    from pypto.language import erfc as erfc
     from pypto.language import exp as exp
+    from pypto.language import exp2 as exp2
+    from pypto.language import expm1 as expm1
+    from pypto.language import fabs as fabs
+    from pypto.language import fix as fix
+    from pypto.language import floor as floor
+    from pypto.language import floor_div as floor_div
+    from pypto.language import floor_divide as floor_divide
+    from pypto.language import fmax as fmax
+    from pypto.language import fmin as fmin
+    from pypto.language import fmod as fmod
     from pypto.language import full as full
+    from pypto.language import gcd as gcd
+    from pypto.language import ge as ge
     from pypto.language import get_block_id as get_block_id
+    from pypto.language import greater as greater
+    from pypto.language import greater_equal as greater_equal
+    from pypto.language import gt as gt
+    from pypto.language import hypot as hypot
+    from pypto.language import invert as invert
+    from pypto.language import isfinite as isfinite
+    from pypto.language import isinf as isinf
+    from pypto.language import isnan as isnan
+    from pypto.language import le as le
+    from pypto.language import left_shift as left_shift
+    from pypto.language import less as less
+    from pypto.language import less_equal as less_equal
     from pypto.language import log as log
+    from pypto.language import log1p as log1p
+    from pypto.language import log2 as log2
+    from pypto.language import log10 as log10
+    from pypto.language import logaddexp as logaddexp
+    from pypto.language import logical_and as logical_and
+    from pypto.language import logical_not as logical_not
+    from pypto.language import logical_or as logical_or
+    from pypto.language import logical_xor as logical_xor
     from pypto.language import loop as loop
+    from pypto.language import lt as lt
     from pypto.language import max as max
     from pypto.language import maximum as maximum
     from pypto.language import mean as mean
     from pypto.language import min as min
     from pypto.language import minimum as minimum
+    from pypto.language import mod as mod
+    from pypto.language import mul as mul
+    from pypto.language import multiply as multiply
+    from pypto.language import ne as ne
     from pypto.language import neg as neg
+    from pypto.language import negative as negative
     from pypto.language import nn as nn
+    from pypto.language import not_equal as not_equal
     from pypto.language import ones as ones
+    from pypto.language import positive as positive
     from pypto.language import pow as pow
+    from pypto.language import power as power
+    from pypto.language import rad2deg as rad2deg
+    from pypto.language import radians as radians
     from pypto.language import reciprocal as reciprocal
+    from pypto.language import remainder as remainder
     from pypto.language import reshape as reshape
+    from pypto.language import right_shift as right_shift
+    from pypto.language import rint as rint
+    from pypto.language import round as round
     from pypto.language import rsqrt as rsqrt
     from pypto.language import sigmoid as sigmoid
+    from pypto.language import sign as sign
+    from pypto.language import signbit as signbit
+    from pypto.language import sin as sin
+    from pypto.language import sinh as sinh
     from pypto.language import sqrt as sqrt
+    from pypto.language import square as square
+    from pypto.language import sub as sub
+    from pypto.language import subtract as subtract
     from pypto.language import sum as sum
+    from pypto.language import tan as tan
     from pypto.language import tanh as tanh
     from pypto.language import transpose as transpose
+    from pypto.language import true_divide as true_divide
+    from pypto.language import trunc as trunc
     from pypto.language import where as where
     from pypto.language import zeros as zeros
     from pypto.tile_function import fuse as fuse
     from pypto.tile_function import tile as tile
 
 _LANGUAGE = (
-    "abs block broadcast_to cast clip concat cond empty erf exp full get_block_id log loop max maximum mean min "
-    "minimum neg nn ones pow reciprocal reshape rsqrt sigmoid sqrt sum tanh transpose where zeros"
+    "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
+    "bitwise_and bitwise_invert bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor block "
+    "broadcast_to cast cbrt ceil clamp clip concat cond copysign cos cosh deg2rad degrees div divide empty eq equal "
+    "erf erfc exp exp2 expm1 fabs fix floor floor_div floor_divide fmax fmin fmod full gcd ge get_block_id greater "
+    "greater_equal gt hypot invert isfinite isinf isnan le left_shift less less_equal log log10 log1p log2 "
+    "logaddexp logical_and logical_not logical_or logical_xor loop lt max maximum mean min minimum mod mul "
+    "multiply ne neg negative nn not_equal ones positive pow power rad2deg radians reciprocal remainder reshape "
+    "right_shift rint round rsqrt sigmoid sign signbit sin sinh sqrt square sub subtract sum tan tanh transpose "
+    "true_divide trunc where zeros"
 )
 
 _HOMES: dict[str, str] = {

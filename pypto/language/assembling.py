@@ -23,14 +23,15 @@ Shape = Any
 """A whole number or a sequence of them (elements of `.shape` included)."""
 
 
-def cast(x: Any, dtype: object) -> Tile:
+def cast(x: Any, dtype: object, rounding: str | None = None) -> Tile:
     """x in another dtype: narrowing floats round to nearest even, float to integer truncates and saturates, NaN
     gives 0.
 
-    `dtype` is a name ("float16", "f16"), a NumPy or torch dtype, or bool, int (i64), float (f32). Raises UserError
-    ``no-such-dtype``.
+    `dtype` is a name ("float16", "f16"), a NumPy or torch dtype, or bool, int (i64), float (f32). `rounding` says how
+    a float becomes an integer: "trunc" (default), "floor", "ceil", "nearest" (ties to even) or "round" (ties away from
+    zero); floats take "nearest" only. Raises UserError ``no-such-dtype``, ``rounding-mode`` or ``cast-rounding``.
     """
-    return cast_named(x, dtype)
+    return cast_named(x, dtype, rounding)
 
 
 def reshape(x: Tile, shape: Shape) -> Tile:

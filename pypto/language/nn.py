@@ -2,47 +2,43 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from pypto.ir.dtypes import F32
+from pypto.language import activations
 from pypto.tracing.elementwise import apply, convert
 from pypto.tracing.shaping import a_tile, axes_of, one_name, padded, reduce_named, reduce_tile, shape_of
 from pypto.tracing.tiles import Tile
 
-
-def relu(x: Any) -> Tile:
-    """max(x, 0); NaN stays."""
-    return apply("maximum", x, 0)
-
-
-def tanh(x: Any) -> Tile:
-    """Hyperbolic tangent."""
-    return apply("tanh", x)
-
-
-def sigmoid(x: Any) -> Tile:
-    """1 / (1 + exp(-x))."""
-    return apply("sigmoid", x)
-
-
-def gelu(x: Any, approximate: str = "none") -> Tile:
-    """Gaussian error linear unit: ``x * 0.5 * (1 + erf(x / sqrt 2))``, or with ``approximate="tanh"`` the tanh form.
-
-    The tanh form is ``0.5 * x * (1 + tanh(u))``, u = sqrt(2/pi) * (x + 0.044715 x^3), written as the equal ``x *
-    sigmoid(2 u)``, which does not cancel for negative x. Source: Hendrycks and Gimpel, arXiv 1606.08415. Raises
-    UserError ``gelu-form``.
-    """
-    tile = _real(x, "pypto.nn.gelu")
-    if approximate == "none":
-        return tile * 0.5 * (apply("erf", tile * math.sqrt(0.5)) + 1.0)  # type: ignore[no-any-return]  # a tile
-    if approximate != "tanh":
-        raise tile.tracer.error("gelu-form", approximate=approximate)
-    twice = 2.0 * math.sqrt(2.0 / math.pi)
-    inner = tile * (twice + (twice * 0.044715) * (tile * tile))
-    return tile * apply("sigmoid", inner)  # type: ignore[no-any-return]  # a tile
+celu = activations.celu
+dequantize = activations.dequantize
+elu = activations.elu
+geglu = activations.geglu
+gelu = activations.gelu
+glu = activations.glu
+hard_sigmoid = activations.hard_sigmoid
+hard_swish = activations.hard_swish
+hardsigmoid = activations.hardsigmoid
+hardswish = activations.hardswish
+hardtanh = activations.hardtanh
+leaky_relu = activations.leaky_relu
+log_sigmoid = activations.log_sigmoid
+logsigmoid = activations.logsigmoid
+mish = activations.mish
+prelu = activations.prelu
+quantize = activations.quantize
+relu = activations.relu
+relu6 = activations.relu6
+selu = activations.selu
+sigmoid = activations.sigmoid
+silu = activations.silu
+softplus = activations.softplus
+softsign = activations.softsign
+swiglu = activations.swiglu
+swish = activations.swish
+tanh = activations.tanh
 
 
 def softmax(x: Any, axis: Any = -1, **torch_names: Any) -> Tile:

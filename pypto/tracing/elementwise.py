@@ -8,6 +8,8 @@ import numpy as np
 
 from pypto.ir.dtypes import BOOL, F32, I64, DType, compute_type, promote
 from pypto.ir.nodes import Value
+from pypto.ir.operations.records import FLOATS
+from pypto.ir.operations.table import TABLE
 from pypto.tracing.context import Number, Tracer, require
 from pypto.tracing.extents import SymbolicExtent
 from pypto.tracing.indices import Condition, IndexValue
@@ -15,8 +17,8 @@ from pypto.tracing.storage import Scalar
 from pypto.tracing.tiles import Tile
 from pypto.tracing.values import cast, common_shape, constant, lift, visible_shape
 
-FLOAT_FUNCTIONS = frozenset(("exp", "log", "sqrt", "rsqrt", "reciprocal", "tanh", "erf", "sigmoid", "div"))
-COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+FLOAT_FUNCTIONS = frozenset(record.name for record in TABLE.values() if record.dtypes == FLOATS)
+"""Operations with real values, which take integers as f32."""
 _KIND_ORDER = {"bool": 0, "unsigned": 1, "signed": 1, "float": 2}
 Operand = Any
 """A tile, a Python or NumPy number, a block id, loop index or comparison of them."""
@@ -121,7 +123,7 @@ def apply(name: str, *operands: Operand) -> Tile:
         dtype = F32
     tracer.note(name, *(_fact(operand) for operand in given))
     value = combine(tracer, name, tuple(as_value(tracer, operand, dtype) for operand in given))
-    return Tile.of_value(tracer, value, BOOL if name in COMPARISONS else dtype)
+    return Tile.of_value(tracer, value, BOOL if value.dtype == BOOL else dtype)
 
 
 def combine(tracer: Tracer, name: str, values: tuple[Value, ...]) -> Value:

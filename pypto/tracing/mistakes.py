@@ -9,8 +9,14 @@ from pypto.tracing.context import Tracer
 
 _COMPARED = r"[^<>=!,()]+"
 _CHAINED = re.compile(rf"{_COMPARED}(<=?|>=?){_COMPARED}(<=?|>=?){_COMPARED}")
-_FUNCTIONS = ("abs", "erf", "exp", "log", "maximum", "max", "minimum", "min", "mean", "sqrt", "sum", "tanh")
-_MATH = {"fabs": "abs", "fmax": "maximum", "fmin": "minimum", "fsum": "sum", **{name: name for name in _FUNCTIONS}}
+_MATHEMATICAL = (
+    "abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh degrees erf erfc exp exp2 expm1 floor fmod "
+    "gcd hypot isfinite isinf isnan log log10 log1p log2 max maximum mean min minimum pow radians remainder sin sinh "
+    "sqrt sum tan tanh trunc"
+)
+_MATH = {name: name for name in _MATHEMATICAL.split()} | {
+    "fabs": "abs", "fmax": "maximum", "fmin": "minimum", "fsum": "sum",
+}  # fmt: skip
 
 
 def truth_error(tracer: Tracer) -> UserError:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pypto.tracing.context import Tracer
-from pypto.tracing.elementwise import apply, power, select
+from pypto.tracing.elementwise import select
+from pypto.tracing.functions import ARRAY_FUNCTIONS, UFUNCS, clipped
 from pypto.tracing.shaping import (
     a_tile,
     broadcasted,
@@ -19,13 +20,6 @@ from pypto.tracing.shaping import (
 )
 from pypto.tracing.tiles import Tile
 
-_UFUNCS: dict[str, str] = {
-    "absolute": "abs", "add": "add", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "divide": "div",
-    "equal": "eq", "exp": "exp", "fabs": "abs", "floor_divide": "floor_div", "greater": "gt", "greater_equal": "ge",
-    "invert": "not", "less": "lt", "less_equal": "le", "log": "log", "maximum": "maximum", "minimum": "minimum",
-    "multiply": "mul", "negative": "neg", "not_equal": "ne", "reciprocal": "reciprocal", "remainder": "remainder",
-    "sqrt": "sqrt", "subtract": "sub", "tanh": "tanh",
-}  # fmt: skip
 _REDUCED = {"add": "pypto.sum", "maximum": "pypto.max", "minimum": "pypto.min"}
 
 
@@ -48,13 +42,9 @@ def call_ufunc(tracer: Tracer, function: Any, method: str, inputs: tuple[Any, ..
 
 
 def _ufunc_result(tracer: Tracer, name: str, inputs: tuple[Any, ...]) -> Tile:
-    if name in ("power", "float_power"):
-        return power(*inputs)
-    if name == "square":
-        return apply("mul", inputs[0], inputs[0])
-    if name not in _UFUNCS:
+    if name not in UFUNCS:
         raise tracer.error("numpy-function", function=f"np.{name}", instead=_instead(name))
-    return apply(_UFUNCS[name], *inputs)
+    return UFUNCS[name](*inputs)
 
 
 def _instead(name: str) -> str:
@@ -66,9 +56,7 @@ def _instead(name: str) -> str:
 
 
 def _clip(tile: Any, a_min: Any = None, a_max: Any = None, **others: Any) -> Tile:
-    low, high = others.pop("min", a_min), others.pop("max", a_max)
-    result = tile if low is None else apply("maximum", tile, low)
-    return result if high is None else apply("minimum", result, high)
+    return clipped(tile, others.pop("min", a_min), others.pop("max", a_max))
 
 
 def _reduction(name: str) -> Callable[..., Tile]:
@@ -124,6 +112,7 @@ def _where(*arguments: Any) -> Tile:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **ARRAY_FUNCTIONS,
     "amax": _reduction("max"), "amin": _reduction("min"), "broadcast_to": broadcasted, "clip": _clip,
     "concatenate": _concatenate, "copy": lambda tile: tile.copy(), "empty_like": _new_like(None),
     "expand_dims": _expand_dims, "full_like": _full_like, "max": _reduction("max"), "mean": _reduction("mean"),

@@ -13,7 +13,7 @@ from pypto.ir.nodes import Value
 from pypto.ir.operations.rules import show_shape
 from pypto.tracing.context import Tracer, require
 from pypto.tracing.derived import Clipped, Reshaped
-from pypto.tracing.elementwise import checked_number, convert, normal, result_type, tracer_of
+from pypto.tracing.elementwise import checked_number, normal, result_type, tracer_of
 from pypto.tracing.extents import as_extent, specialise
 from pypto.tracing.indices import as_index
 from pypto.tracing.storage import unwritten
@@ -318,10 +318,12 @@ def dtype_of(tracer: Tracer, dtype: object) -> DType:
     return found
 
 
-def cast_named(operand: Any, dtype: object) -> Tile:
+def cast_named(operand: Any, dtype: object, rounding: str | None = None) -> Tile:
     """Return a tile in the dtype that `dtype` names."""
+    from pypto.tracing.functions import cast_rounded
+
     tracer = tracer_of((operand,), "pypto.cast")
-    return convert(operand, dtype_of(tracer, dtype))
+    return cast_rounded(operand, dtype_of(tracer, dtype), rounding)
 
 
 def new_tile(what: str, shape: Any, number: bool | int | float | None, dtype: object) -> Tile:

@@ -12,6 +12,7 @@ from pypto.ir.operations.rules import show_shape
 from pypto.tracing.context import Tracer
 from pypto.tracing.extents import shown, specialise
 from pypto.tracing.indexing import Picked, composed, resolve
+from pypto.tracing.methods import ElementwiseMethods
 from pypto.tracing.storage import Cell, Fresh, Storage
 from pypto.tracing.values import (
     Ranges,
@@ -52,7 +53,7 @@ class Outputs(Mapping[str, "Tile"]):
             raise AttributeError(name) from None
 
 
-class Tile:
+class Tile(ElementwiseMethods):
     """A traced array: a view (ranges and axis order) of a storage.
 
     NumPy's rules hold: indexing, ``.T`` and reshape give views; ``t[...] = v`` and ``t op= v`` change the elements
@@ -365,6 +366,20 @@ class Tile:
     def __ipow__(self, other: Any) -> Any:
         return self._in_place("pow", other)
 
+    def __matmul__(self, other: Any) -> Any:
+        from pypto.tracing.contractions import multiplied
+
+        return multiplied(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        from pypto.tracing.contractions import multiplied
+
+        return multiplied(other, self)
+
+    def __imatmul__(self, other: Any) -> Any:
+        self.assign(self @ other)
+        return self
+
     def __and__(self, other: Any) -> Any:
         return self._apply("and", self, other)
 
@@ -391,6 +406,24 @@ class Tile:
 
     def __ixor__(self, other: Any) -> Any:
         return self._in_place("xor", other)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._apply("shift_left", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._apply("shift_left", other, self)
+
+    def __ilshift__(self, other: Any) -> Any:
+        return self._in_place("shift_left", other)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._apply("shift_right", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._apply("shift_right", other, self)
+
+    def __irshift__(self, other: Any) -> Any:
+        return self._in_place("shift_right", other)
 
     def __neg__(self) -> Any:
         return self._apply("neg", self)
@@ -450,6 +483,12 @@ class Tile:
 
         return reduce_named("min", self, axis, keepdims, torch_names)
 
+    def dot(self, other: Any) -> Tile:
+        """Matrix product by numpy.dot's rule, for two tiles of at most two axes."""
+        from pypto.tracing.contractions import dotted
+
+        return dotted(self, other)
+
     def reshape(self, *shape: Any) -> Tile:
         """The same elements in another shape, one extent may be -1: a view where NumPy's is."""
         from pypto.tracing.shaping import reshaped
@@ -470,11 +509,11 @@ class Tile:
         """All elements in one axis: a view where NumPy's is."""
         return self.reshape(-1)
 
-    def astype(self, dtype: object) -> Tile:
+    def astype(self, dtype: object, rounding: str | None = None) -> Tile:
         """The tile in another dtype. As `pypto.cast`."""
         from pypto.tracing.shaping import cast_named
 
-        return cast_named(self, dtype)
+        return cast_named(self, dtype, rounding)
 
     def to(self, dtype: object) -> Tile:
         """The tile in another dtype (torch's name). As `pypto.cast`."""

@@ -1,8 +1,8 @@
 """Angles reduced to a quarter of a turn: x = n pi/2 + r with |r| <= pi/4, for every finite f32.
 
 Angles below `LIMIT` go by pi/2 as a sum of three numbers (Cody and Waite), each step exact or rounded relative to what
-is left of it. Larger ones go by the fraction of x times 2/pi to 192 bits (Payne and Hanek), in doubles: each product of 24
-by 24 bits is exact, and so is its rest by 4. Which way a lane takes does not depend on the others.
+is left of it. Larger ones go by the fraction of x times 2/pi to 192 bits (Payne and Hanek), in doubles: each product of
+24 by 24 bits is exact, and so is its rest by 4. Which way a lane takes does not depend on the others.
 """
 
 from __future__ import annotations

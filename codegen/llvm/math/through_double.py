@@ -42,8 +42,8 @@ def hypot(lanes: Lanes, x: Register, y: Register) -> Register:
     """sqrt(x^2 + y^2), which cannot overflow in double; inf beside anything, NaN too, is inf."""
     root = _root(lanes, lanes.add(lanes.multiply(x, x), lanes.multiply(y, y)))
     infinity = lanes.number(math.inf)
-    infinite = [lanes.compare("oeq", lanes.absolute(value), infinity) for value in (x, y)]
-    return lanes.select(lanes.builder.binary("or", *infinite), infinity, root)
+    first, second = (lanes.compare("oeq", lanes.absolute(value), infinity) for value in (x, y))
+    return lanes.select(lanes.builder.binary("or", first, second), infinity, root)
 
 
 def _near_zero(lanes: Lanes, x: Register, third: float, far: Register) -> Register:

@@ -11,6 +11,27 @@ _VALUES: dict[str, Entry] = {
     "captured-tile": Entry(
         "a tile function that runs for each tile uses a tile of the function around it", "pass the tile as an argument"
     ),
+    "attention-arguments": Entry(
+        "scaled_dot_product_attention does not take {what}",
+        "give query (.., queries, e), key (.., keys, e), value (.., keys, v), and a mask or is_causal; with enable_gqa "
+        "the number of query heads is a multiple of that of key heads",
+    ),
+    "conv-arguments": Entry(
+        "conv2d does not take {what}",
+        "x is (n, c, h, w) or (c, h, w), weight (outputs, c / groups, p, q); stride, padding, dilation are whole numbers "
+        "or pairs, groups divides channels and outputs",
+    ),
+    "dot-rank": Entry(
+        "dot of tiles with {left} and {right} axes: NumPy's rule for more than two axes is not supported",
+        "use `pypto.matmul`, or reshape to two axes",
+    ),
+    "matmul-scalar": Entry(
+        "cannot multiply matrices of shapes {left} and {right}: one of them has no axis", "use `*` with a number"
+    ),
+    "cast-rounding": Entry(
+        "rounding={rounding!r} does not go with a cast to {dtype}: it says how a float becomes an integer",
+        "round first, `pypto.cast(pypto.floor(x), dtype)` for example, or leave `rounding` out for the nearest number",
+    ),
     "math-function": Entry(
         "{function} needs a Python number, and a tile has none while the kernel is traced", "write {instead}(x)"
     ),
@@ -45,6 +66,7 @@ _VALUES: dict[str, Entry] = {
         "a tile cannot become a NumPy array: it has no elements while the kernel is traced",
         "use the functions of pypto, or np functions that take the tile itself",
     ),
+    "rounding-mode": Entry("there is no rounding {rounding!r}", "use one of {allowed}"),
     "scalar-write": Entry(
         "{parameter} is a scalar argument and cannot be written", "pass an array with one element to get a result"
     ),
@@ -156,6 +178,10 @@ _SHAPES: dict[str, Entry] = {
         "shapes {first} and {other} differ along an axis other than {axis}", "make the other axes equal"
     ),
     "gelu-form": Entry("there is no form {approximate!r} of gelu", 'use approximate="none" or approximate="tanh"'),
+    "odd-halves": Entry(
+        "axis {axis} of extent {extent} has no two halves", "give the two parts apart, or an axis of even known extent"
+    ),
+    "quantized-dtype": Entry("cannot quantize to {dtype}", 'use an integer dtype, for example dtype="int8"'),
     "norm-shape": Entry(
         "normalized_shape {given} is not the end of the shape {shape}", "give the extents of the last axes, or axes="
     ),
