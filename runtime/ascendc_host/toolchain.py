@@ -1,0 +1,148 @@
+"""Building kernels for this machine with a C++17 compiler; programs are kept in the cache folder by what went into them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import platform
+import secrets
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pypto.ir.base.errors import UserError
+from pypto.ir.base.locations import Location
+
+INCLUDE = Path(__file__).parent / "include"
+"""The folder that holds `kernel_operator.h`."""
+
+FLAGS = ("-std=c++17", "-O1", "-pthread", "-w", "-Wno-narrowing", "-fno-strict-aliasing")
+PREFIX = '#include "acl/acl.h"\n#include "kernel_operator.h"\n#include "ascendc_host/job.h"\n'
+BUILD_SECONDS = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A C++ compiler: the words that start it, and what its version says."""
+
+    command: tuple[str, ...]
+    version: str
+    machine_flags: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=8)
+def find_compiler(wanted: str = "") -> Compiler:
+    """Return `$CXX`, g++, clang++ or pip's ziglang, the first that is there; raises UserError when none is."""
+    for command in _candidates(wanted):
+        if shutil.which(command[0]) is None:
+            continue
+        shown = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
+        if shown.returncode == 0:
+            return Compiler(command, shown.stdout, _machine_flags())
+    raise UserError("no-compiler", Location(), tried="$CXX, g++, clang++, ziglang")
+
+
+def _candidates(wanted: str) -> Iterable[tuple[str, ...]]:
+    if wanted:
+        yield tuple(shlex.split(wanted))
+    yield ("g++",)
+    yield ("clang++",)
+    if importlib.util.find_spec("ziglang") is not None:
+        yield (sys.executable, "-m", "ziglang", "c++")
+
+
+def _machine_flags() -> tuple[str, ...]:
+    return ("-mf16c",) if platform.machine() in ("x86_64", "AMD64") and _has_f16c() else ()
+
+
+@functools.cache
+def _has_f16c() -> bool:
+    try:
+        return " f16c" in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return False
+
+
+@functools.cache
+def headers_digest() -> str:
+    """Return a digest of the model's headers: programs built with others are not used."""
+    digest = hashlib.sha256()
+    for path in sorted(INCLUDE.rglob("*.h")):
+        digest.update(path.relative_to(INCLUDE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def folder() -> Path:
+    """Return where programs are kept: a folder of the user's cache."""
+    from pypto.ir.base.settings import current
+
+    return Path(current().cache).expanduser() / "ascendc_host"
+
+
+def build(text: str, name: str, include: tuple[Path, ...] = (), defines: tuple[str, ...] = ()) -> Path:
+    """Compile C++ `text` (called `name` in messages) to a program; raises UserError with what the compiler said."""
+    compiler = find_compiler(os.environ.get("CXX", ""))
+    options = (*FLAGS, *compiler.machine_flags, *(f"-D{define}" for define in defines))
+    extra = [path.read_bytes() for place in include for path in sorted(place.glob("*.h"))]
+    parts = [
+        text.encode(),
+        compiler.version.encode(),
+        repr(compiler.command + options).encode(),
+        headers_digest().encode(),
+        *extra,
+    ]
+    key = hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+    program = folder() / key[:40]
+    if not program.exists():
+        folder().mkdir(parents=True, exist_ok=True)
+        places = [f"-I{path}" for path in (INCLUDE, *include)]
+        _compile(compiler, [*options, *places], text, program, name)
+    return program
+
+
+def _compile(compiler: Compiler, options: list[str], text: str, program: Path, name: str) -> None:
+    private = program.with_name(f".{program.name}.{secrets.token_hex(6)}")
+    prefix = _prefix(compiler, [option for option in options if not option.startswith(("-D", "-I"))])
+    command = [*compiler.command, *options, *prefix, "-x", "c++", "-", "-o", str(private)]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
+    if done.returncode != 0:
+        private.unlink(missing_ok=True)
+        raise UserError("kernel-does-not-compile", Location(name, 1, 1), message=done.stderr.strip()[:8000])
+    private.replace(program)
+
+
+def _prefix(compiler: Compiler, options: list[str]) -> list[str]:
+    """Return options that include the model's headers, precompiled when the compiler can."""
+    key = hashlib.sha256(repr((compiler, options, headers_digest(), PREFIX)).encode()).hexdigest()[:24]
+    place = folder() / f"headers-{key}"
+    header = place / "prefix.h"
+    is_clang = "clang" in compiler.version
+    if not header.exists():
+        private = place.with_name(f".{place.name}.{secrets.token_hex(6)}")
+        private.mkdir(parents=True)
+        (private / "prefix.h").write_text(PREFIX, encoding="utf-8")
+        target = private / ("prefix.pch" if is_clang else "prefix.h.gch")
+        command = [
+            *compiler.command,
+            *options,
+            f"-I{INCLUDE}",
+            "-x",
+            "c++-header",
+            str(private / "prefix.h"),
+            "-o",
+            str(target),
+        ]
+        subprocess.run(command, capture_output=True, check=False, timeout=BUILD_SECONDS)
+        try:
+            private.rename(place)
+        except OSError:  # somebody else was faster
+            shutil.rmtree(private, ignore_errors=True)
+    if is_clang and (place / "prefix.pch").exists():
+        return ["-include-pch", str(place / "prefix.pch")]
+    return ["-include", str(header)]
