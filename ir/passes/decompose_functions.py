@@ -82,7 +82,7 @@ def _tanh(rewriter: Decomposer, x: Value) -> Value:
     """A polynomial near 0, where 1 - 2 / (exp(2|x|) + 1) would cancel."""
     square = rewriter.call("mul", x, x)
     bend = rewriter.call("mul", square, _polynomial(rewriter, TANH, square))
-    near = rewriter.call("add", x, rewriter.call("mul", x, bend))
+    near = rewriter.call("mul", x, rewriter.call("add", bend, _one(rewriter)))
     size = rewriter.call("abs", x)
     grown = rewriter.call("exp", rewriter.call("mul", size, number(rewriter, F32, 2.0)))
     rest = rewriter.call("div", number(rewriter, F32, 2.0), rewriter.call("add", grown, _one(rewriter)))
@@ -100,9 +100,38 @@ def _erf(rewriter: Decomposer, x: Value) -> Value:
     return rewriter.call("where", rewriter.call("le", size, number(rewriter, F32, ERF_LIMIT)), near, far)
 
 
+def _floor_divide(rewriter: Decomposer, x: Value, y: Value) -> Value:
+    """floor(x / y), where a tiny negative quotient is -1 although it rounds to -0, and infinite x give NaN."""
+    quotient = rewriter.call("floor", rewriter.call("div", x, y))
+    is_zero = rewriter.call("eq", quotient, number(rewriter, F32, 0.0))
+    tiny = rewriter.call("and", is_zero, _point_apart(rewriter, x, y))
+    quotient = rewriter.call("where", tiny, number(rewriter, F32, -1.0), quotient)
+    undefined = rewriter.call("and", _is_infinite(rewriter, x), rewriter.call("ne", y, number(rewriter, F32, 0.0)))
+    return rewriter.call("where", undefined, number(rewriter, F32, math.nan), quotient)
+
+
+def _point_apart(rewriter: Decomposer, x: Value, y: Value) -> Value:
+    """Whether x is not 0 and x and y have different signs."""
+    zero = number(rewriter, F32, 0.0)
+    up = rewriter.call("and", rewriter.call("gt", x, zero), rewriter.call("lt", y, zero))
+    down = rewriter.call("and", rewriter.call("lt", x, zero), rewriter.call("gt", y, zero))
+    return rewriter.call("or", up, down)
+
+
+def _is_infinite(rewriter: Decomposer, x: Value) -> Value:
+    return rewriter.call("eq", rewriter.call("abs", x), number(rewriter, F32, math.inf))
+
+
 def _remainder(rewriter: Decomposer, x: Value, y: Value) -> Value:
-    """x - floor(x / y) * y: as exact as the quotient; see docs/numerics.md for large quotients."""
-    return rewriter.call("sub", x, rewriter.call("mul", rewriter.call("floor_div", x, y), y))
+    """x - floor(x / y) * y: as exact as the quotient; by an infinite y, x or y itself."""
+    quotient = _floor_divide(rewriter, x, y)
+    result = rewriter.call("sub", x, rewriter.call("mul", quotient, y))
+    divisor = rewriter.constant_of(y)
+    if divisor is not None and math.isfinite(divisor):
+        return result
+    whole = rewriter.call("where", _point_apart(rewriter, x, y), y, x)
+    finite = rewriter.call("lt", rewriter.call("abs", x), number(rewriter, F32, math.inf))
+    return rewriter.call("where", rewriter.call("and", _is_infinite(rewriter, y), finite), whole, result)
 
 
 def _power(rewriter: Decomposer, x: Value, y: Value) -> Value:
@@ -150,6 +179,7 @@ def _divide(rewriter: Decomposer, x: Value, y: Value) -> Value:
 
 RULES: dict[str, Rule] = {
     "div": _divide,
+    "floor_div": _floor_divide,
     "neg": _negate,
     "rsqrt": _reciprocal_root,
     "reciprocal": _reciprocal,

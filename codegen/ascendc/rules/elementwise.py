@@ -143,17 +143,11 @@ def cast(emission: Emission, operation: Operation) -> None:
 
 
 def floor_divide(emission: Emission, operation: Operation) -> None:
-    """f32: divide and round down in place. i32: by a power of two, an arithmetic shift."""
+    """i32 by a power of two: an arithmetic shift."""
     result, (left, right) = only_result(operation), operation.operands
-    count = emission.count(result)
-    if result.dtype == I32:
-        shift = f"Log2({emission.register(right)})"
-        emission.helpers.add("Log2")
-        emission.call("ShiftRight", emission.tensor(result), emission.tensor(left), shift, count)
-        return
-    emission.call("Div", emission.tensor(result), emission.tensor(left), emission.tensor(right), count)
-    emission.barrier()
-    emission.call("Cast", emission.tensor(result), emission.tensor(result), "AscendC::RoundMode::CAST_FLOOR", count)
+    shift = f"Log2({emission.register(right)})"
+    emission.helpers.add("Log2")
+    emission.call("ShiftRight", emission.tensor(result), emission.tensor(left), shift, emission.count(result))
 
 
 def rounding(mode: str) -> Rule:
