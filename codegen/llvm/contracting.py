@@ -1,0 +1,104 @@
+"""From contractions of tile values to tasks: matrix products and convolutions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol, cast
+
+from pypto.codegen.llvm import affine
+from pypto.codegen.llvm.affine import Affine
+from pypto.codegen.llvm.contraction_shape import roles
+from pypto.codegen.llvm.evaluation import Definition, Evaluation, Point, broadcast, extents
+from pypto.codegen.llvm.program import Access, Array, Axis, Home, Node, NodeKind, Statement, Task
+from pypto.ir.dtypes import DType
+from pypto.ir.index import Index, Symbol
+from pypto.ir.nodes import Operation, TileType, Value
+
+
+class Lowering(Protocol):
+    """What of the lowering is needed here."""
+
+    definitions: dict[str, Definition]
+    output: list[Statement]
+
+    def local(self, type_: TileType) -> Array: ...
+
+    def symbol(self, stem: str, limits: affine.Bounds | None) -> Symbol: ...
+
+    def axes(self, shape: tuple[Index, ...], reduced: tuple[int, ...] = ()) -> tuple[tuple[Axis, ...], Point]: ...
+
+    def evaluation(self) -> Evaluation: ...
+
+
+def lower_contraction(lowering: Lowering, statement: Operation, value: Value) -> None:
+    """Append the tasks of a contraction and say where its value is."""
+    depth = _depth(statement)
+    if 0 in extents(value.shape) or 0 in depth:
+        lowering.definitions[value.name] = zeros(value)
+        return
+    kept, place = lowering.axes(value.shape)
+    summed, position = lowering.axes(depth, tuple(range(len(depth))))
+    x, w = statement.operands
+    if statement.name == "matmul":
+        (k,) = position
+        points = (*place[:-1], k), (*place[:-2], k, place[-1])
+    else:
+        # The kernels come first: outputs are rows, positions along the last axis columns.
+        points, (x, w) = _windows(statement, place, position), (w, x)
+    task = product(lowering, ((x, points[0]), (w, points[1])), value.dtype)
+    array = lowering.local(value.type)
+    axes = (*kept, *summed)
+    task = replace(task, target=Access(array, place), axes=axes)
+    if not summed:
+        task = replace(task, reduction=None, contraction=None)
+    elif not _is_matrix(task):
+        task = replace(task, contraction=None)
+    lowering.output.append(task)
+    lowering.definitions[value.name] = array
+
+
+def zeros(value: Value) -> Operation:
+    """Return the definition of a value of zeros."""
+    number = 0.0 if value.dtype.is_float else 0
+    attributes = (("dtype", value.dtype), ("shape", value.shape), ("value", number))
+    return Operation("constant", (), (value,), attributes)
+
+
+def _depth(statement: Operation) -> tuple[int, ...]:
+    """Return the extents that a contraction sums over."""
+    shape = extents(statement.operands[1].shape)
+    return (shape[-2],) if statement.name == "matmul" else shape[-3:]
+
+
+def _windows(statement: Operation, place: Point, position: Point) -> tuple[Point, Point]:
+    """Return the elements of kernels and image that meet at an element of the result and a position of the sum."""
+    *batch, output, y, x = place
+    channel, p, q = position
+    stride = cast("tuple[int, int]", statement.attribute("stride"))
+    dilation = cast("tuple[int, int]", statement.attribute("dilation"))
+
+    def along(number: int, outer: Affine, inner: Affine) -> Affine:
+        return affine.add(affine.scale(outer, stride[number]), affine.scale(inner, dilation[number]))
+
+    return (*batch, output, channel, p, q), (*batch, channel, along(0, y, p), along(1, x, q))
+
+
+def product(lowering: Lowering, operands: tuple[tuple[Value, Point], tuple[Value, Point]], dtype: DType) -> Task:
+    """Return a task, without axes and target, that sums products of two values at two points."""
+    evaluation = lowering.evaluation()
+    places = []
+    for value, point in operands:
+        place = evaluation.evaluate(value, broadcast(value, point))
+        if value.dtype != dtype:
+            cast_to = (("dtype", dtype),)
+            place = evaluation.append(Node(NodeKind.OPERATION, dtype, "cast", (place,), cast_to))
+        places.append(place)
+    result = evaluation.append(Node(NodeKind.OPERATION, dtype, "mul", tuple(places)))
+    nowhere = Access(Array("", dtype, (), Home.SCRATCH), ())
+    return Task(nowhere, (), tuple(evaluation.nodes), result, "sum", contraction=(places[0], places[1]))
+
+
+def _is_matrix(task: Task) -> bool:
+    """True when both operands have an axis of their own; a product with a vector is an ordinary sum."""
+    axes = roles(task)
+    return axes.row is not None and axes.column is not None
