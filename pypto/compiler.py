@@ -11,6 +11,7 @@ of the dump, of the row in `profile()`, and what `to_text` and ``pypto ir --emit
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -134,6 +135,7 @@ def _build_cpu(built: Built, layouts: Mapping[str, Layout]) -> Built:
     from pypto.codegen.llvm.emitter import emit
     from pypto.runtime.code_cache import cached_code
     from pypto.runtime.launcher import Launcher
+    from pypto.runtime.status import index_mistake
     from pypto.runtime.toolchain import compile_code, host_machine
 
     machine = host_machine()
@@ -146,7 +148,8 @@ def _build_cpu(built: Built, layouts: Mapping[str, Layout]) -> Built:
     code = built.stages.generate("source", cached_code, built.module, dict(layouts), machine, emit_and_count)
     library = built.stages.run("library", compile_code, code, machine)
     written = [item.name for item in built.module.parameters if item.role is not Role.IN]
-    launcher = built.stages.run("launch", Launcher, code, library, written)
+    mistake = functools.partial(index_mistake, built.module)
+    launcher = built.stages.run("launch", functools.partial(Launcher, mistake=mistake), code, library, written)
     notes = (*built.notes, *code.notes)
     return replace(built, source=code.text, code=code, launcher=launcher, notes=notes, from_disk=not made)
 

@@ -102,6 +102,7 @@ class Frame:
             mode=mode,
             workspace_bytes=round_up(code.workspace_bytes),
         )
+        self._status = [index for index, slot in enumerate(code.slots) if slot.kind is SlotKind.STATUS]
         self.address = ctypes.addressof(self.call)
         self.busy = self.address + _Call.busy.offset
 
@@ -112,6 +113,17 @@ class Frame:
     def fill(self, name: str, content: int) -> None:
         """Write a 64-bit number into a slot."""
         self._slots[self._indices.get(name, len(self._indices))] = content
+
+    def clear_status(self) -> None:
+        for index in self._status:
+            self._slots[index] = 0
+
+    def status(self) -> tuple[int, int, int] | None:
+        """Return operation, place and index of the first mistake that the code met, or None."""
+        if not self._status or not self._slots[self._status[1]]:
+            return None
+        site, place, index = (self._slots[item] for item in self._status[1:])
+        return site, place, index - (1 << 64) if index >> 63 else index
 
     def _place_intermediates(self, code: CpuCode) -> Block:
         slots = [slot for slot in code.slots if slot.kind is SlotKind.INTERMEDIATE]
@@ -154,13 +166,16 @@ class Launcher:
         *,
         raw_fields: bool = True,
         mode: Mode = Mode.UNKNOWN,
+        mistake: Callable[[int, int, int], UserError] | None = None,
     ) -> None:
         """Prepare `code` as compiled in `library`.
 
         `written` names the parameters that it writes; `may_share` pairs (output, other) that may be the same elements
         of the same memory. `raw_fields=False` makes `fast_call` use Python and ctypes alone. `mode` is how the first
-        call runs.
+        call runs. `mistake` makes the error of a status that the code reports.
         """
+        self._mistake = mistake
+        self._checks = any(slot.kind is SlotKind.STATUS for slot in code.slots)
         self.written = frozenset(written)
         self.may_share = frozenset(may_share)
         self._code, self._library = code, library
@@ -177,7 +192,8 @@ class Launcher:
     def run(self, arguments: Sequence[Argument]) -> None:
         """Run on arguments that have been read and checked.
 
-        Raises KeyboardInterrupt on Ctrl-C (outputs are then partly written), UserError ``scalar-range``, MemoryError.
+        Raises KeyboardInterrupt on Ctrl-C and UserError ``index-out-of-range`` (outputs are then partly written),
+        UserError ``scalar-range``, MemoryError.
         """
         with self._own_frame() as frame:
             self._fill_slots(frame, arguments)
@@ -186,10 +202,18 @@ class Launcher:
             size = call.workspace_bytes + call.scratch_bytes * call.threads
             with self._arena.borrow(size) as memory:
                 call.workspace, call.scratch = memory, memory + call.workspace_bytes
+                frame.clear_status()
                 try:
                     self._native.run(frame.address)
                 finally:
                     self._mark_written(arguments)
+                self._raise_mistake(frame)
+
+    def _raise_mistake(self, frame: Frame) -> None:
+        found = frame.status()
+        if found is not None:
+            assert self._mistake is not None, "code that checks indices needs a way to say what is wrong"
+            raise self._mistake(*found)
 
     def fast_call(self, arguments: Sequence[Argument]) -> Fast:
         """Return a function over the parameters' values, in the order of `arguments`, for calls that look like this
@@ -200,7 +224,7 @@ class Launcher:
         from pypto.runtime.fast import fast_function
 
         expected = Expected(tuple(arguments), self.written, self.may_share)
-        made = fast_function(expected, self._frame, self._scalars) if self._raw_fields else None
+        made = fast_function(expected, self._frame, self._scalars) if self._raw_fields and not self._checks else None
         return made or self._general_call(arguments)
 
     def _general_call(self, arguments: Sequence[Argument]) -> Fast:

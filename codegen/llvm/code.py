@@ -31,13 +31,18 @@ class Layout:
 
 
 class SlotKind(Enum):
-    """What a slot holds: the address of an array's first element, the bits of a scalar, or the address of an
-    intermediate.
+    """What a slot holds: the address of an array's first element, the bits of a scalar, the address of an
+    intermediate, or a word of the status.
+
+    The status is four words: a lock, the number of the operation that met an index out of range (from 1 in order of
+    the module; 0: none), the place of that index among the indices (row-major), the index. Of several mistakes the
+    first operation's first is kept, whatever the threads do. All must be 0 before a call.
     """
 
     ARRAY = "array"
     SCALAR = "scalar"
     INTERMEDIATE = "intermediate"
+    STATUS = "status"
 
 
 @dataclass(frozen=True, slots=True)

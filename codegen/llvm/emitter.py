@@ -9,21 +9,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from pypto.codegen.llvm import control, loop_plan, streaming
+from pypto.codegen.llvm import affine, control, loop_plan, streaming
 from pypto.codegen.llvm.builder import FunctionBuilder, Register, constant
 from pypto.codegen.llvm.code import CpuCode, Layout, Machine, Phase, Slot, SlotKind
+from pypto.codegen.llvm.contraction import ContractionEmitter
 from pypto.codegen.llvm.evaluation import Indexing
-from pypto.codegen.llvm.groups import Group, Step, form_groups
+from pypto.codegen.llvm.groups import Group, Step, form_groups, loops_of
 from pypto.codegen.llvm.indices import Frames, Indices
-from pypto.codegen.llvm.lowering import lower
+from pypto.codegen.llvm.lowering import checking_operations, lower
 from pypto.codegen.llvm.memory import Memory
 from pypto.codegen.llvm.memory_reduction import MemoryReduction
+from pypto.codegen.llvm.micro_kernel import MicroKernel
 from pypto.codegen.llvm.nest_emitter import NestEmitter
 from pypto.codegen.llvm.phases import PhasePlan, Placement, plan
 from pypto.codegen.llvm.program import (
     Array,
     Choice,
     Home,
+    NodeKind,
     Outer,
     Program,
     Repeat,
@@ -34,11 +37,16 @@ from pypto.codegen.llvm.program import (
     tasks,
 )
 from pypto.codegen.llvm.register_reduction import RegisterReduction
+from pypto.codegen.llvm.sequential import Sequential
+from pypto.ir.dtypes import I64, DType
+from pypto.ir.index import Symbol
 from pypto.ir.nodes import Kernel, Module, Parameter
 
 MOST_BYTES = 24 << 20
 """Local arrays beyond which values are computed again rather than stored."""
 
+STATUS = ("<lock>", "<site>", "<place>", "<index>")
+"""Names of the status words; no parameter is called like them."""
 SIGNATURE = "ptr %slots, ptr %workspace, ptr %scratch, ptr %stop, i64 %first, i64 %last"
 
 
@@ -73,6 +81,8 @@ def _slots(module: Module) -> tuple[Slot, ...]:
     for parameter in module.intermediates:
         size = math.prod(_shape(parameter)) * parameter.type.dtype.bytes
         slots.append(Slot(parameter.name, SlotKind.INTERMEDIATE, parameter.type.dtype, size))
+    if any(checking_operations(kernel) for kernel in module.kernels):
+        slots += [Slot(name, SlotKind.STATUS, I64) for name in STATUS]
     return tuple(slots)
 
 
@@ -107,13 +117,13 @@ class _Emitted:
 
 
 def _emit_kernel(kernel: Kernel, number: int, arguments: Mapping[str, Array], machine: Machine) -> _Emitted:
-    program, phases, placement = _planned(kernel, arguments)
+    program, phases, placement = _planned(kernel, number, arguments)
     result = _Emitted()
     for count, phase in enumerate(phases):
         if phase.items == 0 or not phase.body:
             continue
         symbol = f"pypto_{_mangled(kernel.name)}_{number}_{count}"
-        function = _Function(FunctionBuilder.for_machine(machine), machine, program, phase, placement)
+        function = _Function(FunctionBuilder.for_machine(machine), machine, program, phase, placement, len(arguments))
         result.functions.append(function.emit(symbol))
         result.declarations |= function.builder.declarations
         result.phases.append(Phase(symbol, phase.items, phase.grain))
@@ -121,11 +131,11 @@ def _emit_kernel(kernel: Kernel, number: int, arguments: Mapping[str, Array], ma
     return result
 
 
-def _planned(kernel: Kernel, arguments: Mapping[str, Array]) -> tuple[Program, list[PhasePlan], Placement]:
+def _planned(kernel: Kernel, number: int, arguments: Mapping[str, Array]) -> tuple[Program, list[PhasePlan], Placement]:
     """Return the phases of a kernel; without stored shared values where those would take too much memory."""
     plans = []
     for keeps_shared in (True, False):
-        program, placement = lower(kernel, arguments, keeps_shared), Placement()
+        program, placement = lower(kernel, arguments, keeps_shared, number), Placement()
         plans.append((program, plan(program, placement), placement))
         if placement.workspace + placement.scratch <= MOST_BYTES:
             return plans[-1]
@@ -146,20 +156,30 @@ class _Function:
     program: Program
     phase: PhasePlan
     placement: Placement
+    status_slot: int
     frames: Frames = field(default_factory=Frames)
     indices: Indices = field(init=False)
     memory: Memory = field(init=False)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
+    symbol: str = ""
+    kernels: dict[MicroKernel, str] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    """Functions that the phase calls."""
 
     def __post_init__(self) -> None:
         self.indices = Indices(self.builder, self.frames, self.program.ranges)
         self.memory = Memory(self.builder, self.frames, self.indices)
 
     def emit(self, symbol: str) -> str:
+        self.symbol = symbol
         for task in tasks(self.phase.body):
             for access in (*task.reads, task.target):
                 if access.array.name not in self.memory.pointers:
                     self.memory.pointers[access.array.name] = self.pointer(access.array)
+        if any(node.kind is NodeKind.CHECKED for task in tasks(self.phase.body) for node in task.nodes):
+            self.memory.status = self.builder.offset(
+                Register("%slots", "ptr"), constant(self.status_slot, "i64"), "i64"
+            )
         first, last = Register("%first", "i64"), Register("%last", "i64")
         control.loop(self.builder, first, last, 1, [], self.item)
         self.builder.jump("exit")
@@ -167,7 +187,7 @@ class _Function:
         self.builder.lines = ["exit:"]
         if self.memory.has_streamed:
             streaming.fence(self.builder, self.machine.triple)
-        return "\n".join([*lines, *self.builder.lines, "  ret void", "}"])
+        return "\n".join([*lines, *self.builder.lines, "  ret void", "}", *self.texts])
 
     def pointer(self, array: Array) -> Register:
         """Return the address of an array's first element."""
@@ -231,11 +251,16 @@ class _Function:
             self.choice(step)
 
     def group(self, group: Group) -> None:
+        if group.tasks[0].contraction is not None:
+            ContractionEmitter(self, group.tasks[0]).emit()
+            return
         planned = loop_plan.plan(group, self.machine)
         nest = NestEmitter(self.builder, self.frames, self.indices, self.memory, planned, self.program.ranges)
         reduced = group.reduced
         streamed = streaming.streamed_target(group, planned, self.phase.body)
-        if streamed is not None:
+        if group.tasks[0].is_sequential:
+            Sequential(nest, self.reserve_scratch).emit()
+        elif streamed is not None:
             streaming.emit(nest, streamed)
         elif reduced is None:
             nest.elementwise()
@@ -246,10 +271,48 @@ class _Function:
 
     def reserve(self, task: Task, elements: int) -> Array:
         """Return scratch memory for a reduction's totals."""
-        array = Array(f"total{next(self.numbers)}.{task.target.array.name}", task.dtype, (elements,), Home.SCRATCH)
+        return self.reserve_scratch(f"total.{task.target.array.name}", task.dtype, elements)
+
+    def reserve_scratch(self, name: str, dtype: DType, elements: int) -> Array:
+        """Return scratch memory."""
+        array = Array(f"{name}{next(self.numbers)}", dtype, (elements,), Home.SCRATCH)
         self.placement.place(array, Home.SCRATCH)
         self.memory.pointers[array.name] = self.pointer(array)
         return array
+
+    # -- what contractions need
+
+    def task(self, task: Task) -> None:
+        """Emit one task."""
+        for access in (*task.reads, task.target):
+            if access.array.name not in self.memory.pointers:
+                self.memory.pointers[access.array.name] = self.pointer(access.array)
+        self.group(Group([task], loops_of(task)))
+
+    def scratch(self, stem: str, dtype: DType, shape: tuple[int, ...]) -> Array:
+        """Return new scratch memory."""
+        array = Array(f"{stem}{next(self.numbers)}", dtype, shape, Home.SCRATCH)
+        self.placement.place(array, Home.SCRATCH)
+        self.memory.pointers[array.name] = self.pointer(array)
+        return array
+
+    def function(self, kernel: MicroKernel) -> str:
+        """Return the symbol of a micro-kernel, which the phase's text defines once."""
+        if kernel not in self.kernels:
+            symbol = f"{self.symbol}_micro{len(self.kernels)}"
+            builder = FunctionBuilder.for_machine(self.machine)
+            self.texts.append(kernel.emit(symbol, builder))
+            self.builder.declarations |= builder.declarations
+            self.kernels[kernel] = symbol
+        return self.kernels[kernel]
+
+    def fresh_symbol(self, limits: affine.Bounds) -> Symbol:
+        """Return a new index symbol."""
+        symbol = Symbol(f"c{next(self.numbers):04d}")
+        self.program.ranges[symbol] = limits
+        return symbol
+
+    # -- loops and branches
 
     def walk(self, statement: Walk) -> None:
         def turn(index: Register, carried: list[Register]) -> list[Register]:

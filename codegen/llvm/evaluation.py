@@ -7,14 +7,14 @@ Python recursion: chains of thousands of operations are ordinary.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Union, cast
 
 from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import ZERO, Affine
 from pypto.codegen.llvm.program import Access, Array, Node, NodeKind
-from pypto.ir.dtypes import DType
+from pypto.ir.dtypes import I64, DType
 from pypto.ir.index import Index, Symbol
 from pypto.ir.nodes import Load, Operation, Range, Region, Value
 from pypto.ir.operations.definition import Category
@@ -31,6 +31,8 @@ class Indexing:
 
     ranges: dict[Symbol, affine.Bounds] = field(default_factory=dict)
     names: dict[Symbol, Symbol] = field(default_factory=dict)
+    sites: dict[int, int] = field(default_factory=dict)
+    """The numbers, from 1, of the operations that check indices, by ``id``."""
 
     def of(self, index: Index) -> Affine:
         return affine.of(index, self.ranges, self.names)
@@ -69,6 +71,8 @@ class Evaluation:
     arrays: Mapping[str, Array]
     indexing: Indexing
     nodes: list[Node] = field(default_factory=list)
+    checked: dict[Symbol, int] = field(default_factory=dict)
+    """The nodes that check what these symbols stand for."""
     _known: dict[tuple[str, Point], int] = field(default_factory=dict)
     _unique: dict[object, int] = field(default_factory=dict)
 
@@ -95,9 +99,52 @@ class Evaluation:
         definition = self.definitions[value.name]
         if not isinstance(definition, Operation):
             return []
+        if definition.name == "gather":
+            return self._gathered(definition, point)
         if TABLE[definition.name].category is Category.VIEW:
             return [(definition.operands[0], viewed(definition, point, self.indexing))]
         return [(operand, broadcast(operand, point)) for operand in definition.operands]
+
+    def _gathered(self, gather: Operation, point: Point) -> list[tuple[Value, Point]]:
+        """The index is needed first; then the operand where it says."""
+        x, indices = gather.operands
+        place = broadcast(indices, point)
+        if (indices.name, place) not in self._known:
+            return [(indices, place)]
+        chosen = list(broadcast(x, point))
+        axis = cast("int", gather.attribute("axis"))
+        chosen[axis] = affine.symbol(self.check(gather, x, indices, place))
+        return [(indices, place), (x, tuple(chosen))]
+
+    def check(self, operation: Operation, x: Value, indices: Value, place: Point) -> Symbol:
+        """Return the symbol of a checked index into `x`: that at `place` of `indices`, evaluated already."""
+        axis = cast("int", operation.attribute("axis"))
+        key = ("checked", id(operation), place)
+        if key not in self._unique:
+            extent = extents(x.shape)[axis]
+            symbol = Symbol(f"g{len(self.indexing.ranges):05d}")
+            self.indexing.ranges[symbol] = (0, max(0, extent - 1))
+            flat = affine.ZERO
+            for size, position in zip(extents(indices.shape), place, strict=True):
+                flat = affine.add(affine.scale(flat, size), position)
+            attributes = (
+                ("extent", extent),
+                ("site", self.indexing.sites[id(operation)]),
+                ("wrap", operation.attribute("wrap")),
+            )
+            operands = (self._known[indices.name, place],)
+            self.nodes.append(Node(NodeKind.CHECKED, I64, "", operands, attributes, None, flat, symbol))
+            self.checked[symbol] = self._unique[key] = len(self.nodes) - 1
+        found = self.nodes[self._unique[key]].symbol
+        assert found is not None
+        return found
+
+    def _checks(self, forms: Iterable[Affine]) -> tuple[int, ...]:
+        """Return the nodes that check the indices in `forms`."""
+        if not self.checked:
+            return ()
+        found = frozenset().union(*map(affine.symbols, forms))
+        return tuple(sorted(position for symbol, position in self.checked.items() if symbol in found))
 
     def _finish(self, value: Value, point: Point, operands: tuple[int, ...]) -> int:
         definition = self.definitions[value.name]
@@ -107,6 +154,11 @@ class Evaluation:
             return self.load(self._access(definition, point))
         if TABLE[definition.name].category is Category.VIEW:
             return operands[0]
+        if definition.name == "gather":
+            return operands[1]
+        if definition.name == "iota":
+            position = point[cast("int", definition.attribute("axis"))]
+            return self.append(Node(NodeKind.INDEX, value.dtype, "", self._checks([position]), value=position))
         return self.append(_operation_node(definition, value.dtype, operands, self.indexing))
 
     def _access(self, load: Load, point: Point) -> Access:
@@ -117,7 +169,10 @@ class Evaluation:
 
     def load(self, access: Access) -> int:
         key = (access.array.name, access.index, access.guarded, repr(access.fill))
-        return self._once(key, lambda: Node(NodeKind.LOAD, access.array.dtype, access=access))
+        return self._once(key, lambda: self._load_node(access))
+
+    def _load_node(self, access: Access) -> Node:
+        return Node(NodeKind.LOAD, access.array.dtype, "", self._checks(access.index), access=access)
 
     def append(self, node: Node) -> int:
         """Append `node` unless an equal one is there. Numbers compare by text: 0.0 and -0.0 differ, a NaN equals

@@ -71,6 +71,10 @@ def _place(task: Task, steps: list[Step], indexing: Indexing) -> None:
 
 
 def _may_join(task: Task, group: Group, indexing: Indexing) -> bool:
+    if task.is_sequential or group.tasks[0].is_sequential:
+        return False
+    if task.contraction is not None or group.tasks[0].contraction is not None:
+        return False
     if task.reduction is not None and group.reduced not in (None, reduced_axes(task)):
         return False
     return all(_joinable(task, member, indexing) for member in group.tasks)

@@ -44,6 +44,13 @@ class Indices:
     builder: FunctionBuilder
     frames: Frames
     ranges: affine.Ranges
+    vectors: dict[Symbol, Register] = field(default_factory=dict)
+    """Symbols that stand for another number in each lane: checked indices."""
+
+    def varies(self, form: Affine, symbol: Symbol) -> bool:
+        """True when `form` differs between the lanes of a vector along `symbol`."""
+        found = affine.symbols(form)
+        return symbol in found or (bool(self.vectors) and not self.vectors.keys().isdisjoint(found))
 
     def bind(self, symbol: Symbol, register: Register) -> None:
         self.frames.set(symbol, register)
@@ -96,7 +103,9 @@ class Indices:
     def _lane_term(self, atom: affine.Atom, symbol: Symbol, position: Register, lanes: int) -> Register:
         if atom == symbol:
             return position
-        if symbol not in affine.symbols(Affine(0, ((atom, 1),))):
+        if isinstance(atom, Symbol) and atom in self.vectors:
+            return self.vectors[atom]
+        if not self.varies(Affine(0, ((atom, 1),)), symbol):
             return self.builder.splat(self.scalar(Affine(0, ((atom, 1),))), lanes)
         assert isinstance(atom, Derived)
         left = self.vector(atom.left, symbol, position, lanes)

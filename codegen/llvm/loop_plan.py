@@ -56,13 +56,13 @@ def plan(group: Group, machine: Machine) -> LoopPlan:
     """Return the loops of a group."""
     first = group.tasks[0]
     reduced = group.reduced or frozenset()
-    vector = _vector_axis(group, machine)
+    vector = _sequential_axis(group, machine) if first.is_sequential else _vector_axis(group, machine)
     rest = [axis for axis in first.axes if axis is not vector]
     loops = [axis for axis in rest if axis.symbol not in reduced] + [axis for axis in rest if axis.symbol in reduced]
     lanes = 1
     if vector is not None:
         loops.append(vector)
-        lanes = min(_lanes(group, machine), 1 << max(0, vector.extent - 1).bit_length())
+        lanes = min(_lanes(group, machine, vector.symbol), 1 << max(0, vector.extent - 1).bit_length())
     result = LoopPlan(loops, vector, max(1, lanes), 1)
     _collect(group, result)
     result.unroll = _unroll(result)
@@ -87,14 +87,40 @@ def _weight(plan: LoopPlan) -> float:
     return total
 
 
-def _lanes(group: Group, machine: Machine) -> int:
-    """Return the lanes that fill a register with the widest dtype that is computed in or stored."""
+def _lanes(group: Group, machine: Machine, vector: Symbol | None = None) -> int:
+    """Return the lanes that fill a register with the widest dtype that is computed in or stored.
+
+    What is the same in all lanes when `vector` is the vector axis does not count, as far as indices into tiles go.
+    """
     bits = 8
     for task in group.tasks:
-        for node in task.nodes:
-            if node.kind is not NodeKind.INDEX:
+        same = _indices_same(task, vector)
+        for position, node in enumerate(task.nodes):
+            if node.kind is not NodeKind.INDEX and position not in same:
                 bits = max(bits, 32 if node.dtype.is_narrow_float else node.dtype.bits)
     return machine.vector_bits // bits
+
+
+def _indices_same(task: Task, vector: Symbol | None) -> set[int]:
+    """Return the nodes that lead to checked indices and do not depend on `vector`."""
+    if vector is None or not any(node.kind is NodeKind.CHECKED for node in task.nodes):
+        return set()
+    same: set[int] = set()
+    for position, node in enumerate(task.nodes):
+        forms = node.access.index if node.access is not None else (node.value,)
+        moves = any(isinstance(form, Affine) and vector in affine.symbols(form) for form in forms)
+        if not moves and all(operand in same for operand in node.operands):
+            same.add(position)
+    return same
+
+
+def _sequential_axis(group: Group, machine: Machine) -> Axis | None:
+    """Return the vector axis of a task that walks its reduced axis in order: a contiguous one beside that, or none."""
+    (task,) = group.tasks
+    axis = _vector_axis(group, machine)
+    if task.reduction == "argsort" or axis is None or axis.reduced:
+        return None
+    return axis
 
 
 def _vector_axis(group: Group, machine: Machine) -> Axis | None:
@@ -155,6 +181,8 @@ class _Collector:
             self.memory[key] = value
 
     def node(self, node: Node, places: list[int]) -> int:
+        if places and node.operands:
+            node = replace(node, operands=tuple(places[position] for position in node.operands))
         if node.access is not None:
             stored = self.memory.get((node.access.array.name, node.access.index))
             if stored is not None:
@@ -162,7 +190,6 @@ class _Collector:
             access = node.access
             key: object = ("load", access.array.name, access.index, access.guarded, repr(access.fill))
         else:
-            node = replace(node, operands=tuple(places[position] for position in node.operands)) if places else node
             key = (node.kind, node.dtype.name, node.name, node.operands, repr(node.attributes), repr(node.value))
         if key not in self.known:
             self.known[key] = self.append(node)
@@ -179,10 +206,11 @@ class _Collector:
         if node.access is not None:
             if node.access.array.name in self.written:
                 return self.loop_symbols
-            return frozenset().union(*map(affine.symbols, node.access.index)) & self.loop_symbols
-        if isinstance(node.value, Affine):
-            return affine.symbols(node.value) & self.loop_symbols
-        return frozenset().union(*(self.plan.symbols[position] for position in node.operands))
+            forms: tuple[Affine, ...] = node.access.index
+        else:
+            forms = (node.value,) if isinstance(node.value, Affine) else ()
+        own = frozenset().union(*map(affine.symbols, forms)) & self.loop_symbols
+        return own.union(*(self.plan.symbols[position] for position in node.operands))
 
 
 def _collect(group: Group, plan: LoopPlan) -> None:

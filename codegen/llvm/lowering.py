@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from pypto.codegen.llvm import affine, conflicts, redirection, usage
+from pypto.codegen.llvm import affine, along, conflicts, contracting, redirection, usage
 from pypto.codegen.llvm.affine import ZERO, Affine
 from pypto.codegen.llvm.evaluation import Definition, Evaluation, Indexing, Point, Ranges3, extents, region_of
 from pypto.codegen.llvm.program import Access, Array, Axis, Choice, Home, NodeKind, Program, Repeat, Statement, Task
@@ -22,12 +22,19 @@ from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 
 
-def lower(kernel: Kernel, arguments: Mapping[str, Array], keeps_shared: bool = True) -> Program:
+SITES = 1 << 16
+"""Operations of one kernel that check indices, at most; kernel k's are numbered from k * SITES + 1."""
+
+
+def lower(kernel: Kernel, arguments: Mapping[str, Array], keeps_shared: bool = True, number: int = 0) -> Program:
     """Return `kernel` as tasks; `arguments` are the arrays of its parameters.
 
     With `keeps_shared` costly values that several loops share are stored in local arrays, else computed in each.
+    `number` is the kernel's in its module.
     """
-    lowering = _Lowering(usage.analyse(kernel, keeps_shared), dict(arguments))
+    lowering = Lowering(usage.analyse(kernel, keeps_shared), dict(arguments))
+    for site, operation in enumerate(checking_operations(kernel), number * SITES + 1):
+        lowering.indexing.sites[id(operation)] = site
     grid = []
     for axis in kernel.grid:
         extent = cast("int", axis.extent)
@@ -38,8 +45,14 @@ def lower(kernel: Kernel, arguments: Mapping[str, Array], keeps_shared: bool = T
     return Program(kernel.name, lowering.locals, body, tuple(grid), lowering.indexing.ranges)
 
 
+def checking_operations(kernel: Kernel) -> list[Operation]:
+    """Return the operations of a kernel that check indices, in program order."""
+    operations = (item for item in walk(kernel.body) if isinstance(item, Operation))
+    return [item for item in operations if TABLE[item.name].category is Category.INDEXING]
+
+
 @dataclass(slots=True)
-class _Lowering:
+class Lowering:
     usage: usage.Usage
     arrays: dict[str, Array]
     indexing: Indexing = field(default_factory=Indexing)
@@ -82,6 +95,10 @@ class _Lowering:
             point.append(affine.symbol(symbol))
         return tuple(axes), tuple(point)
 
+    def evaluation(self) -> Evaluation:
+        """Return an evaluation that collects the nodes of one task."""
+        return Evaluation(self.definitions, self.arrays, self.indexing)
+
     # -- statements
 
     def sequence(self, body: tuple[nodes.Statement, ...]) -> list[Statement]:
@@ -113,6 +130,10 @@ class _Lowering:
             self.reduction(statement, value)
         elif TABLE[statement.name].category is Category.ASSEMBLY:
             self.assembly(statement, value)
+        elif TABLE[statement.name].category is Category.CONTRACTION:
+            contracting.lower_contraction(self, statement, value)
+        elif not usage.is_lazy(statement):
+            along.lower_along(self, statement, value)
         if value.name in self.usage.kept:
             self.keep(value)
 
@@ -139,7 +160,7 @@ class _Lowering:
         if usage.elements(value) == 0:
             return None
         axes, point = self.axes(value.shape)
-        evaluation = Evaluation(self.definitions, self.arrays, self.indexing)
+        evaluation = self.evaluation()
         result = evaluation.evaluate(value, point)
         return Task(target(point), axes, tuple(evaluation.nodes), result)
 
@@ -147,25 +168,24 @@ class _Lowering:
 
     def reduction(self, statement: Operation, value: Value) -> None:
         """One task per reduction; a mean is the sum divided by the number of elements."""
-        if statement.name != "mean":
-            self.definitions[value.name] = self.reduce(statement, statement.name, value)
-            return
         (operand,) = statement.operands
+        reduced = cast("tuple[int, ...]", statement.attribute("axes"))
+        if statement.name != "mean":
+            self.definitions[value.name] = self.reduce(operand, reduced, statement.name, value.type)
+            return
         total, count = Value(f"{value.name}.sum", value.type), Value(f"{value.name}.count", TileType(value.dtype, ()))
         number = usage.elements(operand) / max(1, usage.elements(value))
-        self.definitions[total.name] = self.reduce(statement, "sum", value)
+        self.definitions[total.name] = self.reduce(operand, reduced, "sum", value.type)
         self.definitions[count.name] = Operation("constant", (), (count,), (("dtype", value.dtype), ("value", number)))
         self.definitions[value.name] = Operation("div", (total, count), (value,))
 
-    def reduce(self, statement: Operation, name: str, value: Value) -> Array:
+    def reduce(self, operand: Value, reduced: tuple[int, ...], name: str, type_: TileType) -> Array:
         """Return a local array with the reduction, which adds to 0 or compares with infinity even a single element."""
-        (operand,) = statement.operands
-        array = self.local(value.type)
-        reduced = cast("tuple[int, ...]", statement.attribute("axes"))
-        if usage.elements(value) == 0:
+        array = self.local(type_)
+        if 0 in array.shape:
             return array
         axes, point = self.axes(operand.shape, reduced)
-        evaluation = Evaluation(self.definitions, self.arrays, self.indexing)
+        evaluation = self.evaluation()
         result = evaluation.evaluate(operand, point)
         kept = tuple(ZERO if number in reduced else position for number, position in enumerate(point))
         self.output.append(Task(Access(array, kept), axes, tuple(evaluation.nodes), result, name))

@@ -40,6 +40,8 @@ class Memory:
     pointers: dict[str, Register] = field(default_factory=dict)
     streamed: str | None = None
     has_streamed: bool = False
+    status: Register | None = None
+    """Address of the status words, in code that checks indices."""
 
     # -- addresses
 
@@ -74,7 +76,7 @@ class Memory:
         form = self.flat(access)
         step = form.coefficient(symbol)
         rest = affine.subtract(form, Affine(0, ((symbol, step),))) if step else form
-        return None if symbol in affine.symbols(rest) else (step, rest)
+        return None if self.indices.varies(rest, symbol) else (step, rest)
 
     def position(self, lanes: Lanes) -> Register:
         """Return the value of the lanes' symbol, one per lane."""
@@ -228,7 +230,7 @@ class Memory:
         known = affine.bounds(index, self.indices.ranges)
         if known is not None and known[0] >= 0 and known[1] < extent:
             return []
-        if lanes is not None and lanes.symbol in affine.symbols(index):
+        if lanes is not None and self.indices.varies(index, lanes.symbol):
             position = self.position(lanes)
             value = self.indices.vector(index, lanes.symbol, position, lanes.count)
         else:

@@ -171,7 +171,7 @@ def _task_fits(task: Task, outer: Axis, inner: Axis) -> bool:
         return True
     if first is None or second is None or first.reduced != second.reduced:
         return False
-    if any(isinstance(node.value, Affine) for node in task.nodes):
+    if any(isinstance(node.value, Affine) and _mentions(node.value, outer, inner) for node in task.nodes):
         return False
     if bounding_symbols(task.axes) & {outer.symbol, inner.symbol}:
         return False

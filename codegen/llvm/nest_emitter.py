@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from pypto.codegen.llvm import affine, control, rules
+from pypto.codegen.llvm import affine, checking, control, rules
 from pypto.codegen.llvm.affine import Affine
 from pypto.codegen.llvm.builder import FunctionBuilder, Register, constant
 from pypto.codegen.llvm.indices import Frames, Indices
@@ -33,10 +33,14 @@ class NestEmitter:
     ranges: affine.Ranges
     users: list[bool] = field(default_factory=list)
     """For each node: whether a node or task that differs between lanes needs it."""
+    checks: dict[Symbol, int] = field(default_factory=dict)
+    """The nodes that check what these symbols stand for."""
 
     def __post_init__(self) -> None:
         self.users = [False] * len(self.plan.nodes)
         for position, node in enumerate(self.plan.nodes):
+            if node.symbol is not None:
+                self.checks[node.symbol] = position
             if self.plan.is_varying(self.plan.symbols[position]):
                 for operand in node.operands:
                     self.users[operand] = True
@@ -156,6 +160,8 @@ class NestEmitter:
     def prepare_address(self, access: Access, level: int, shifts: Shifts) -> None:
         """Compute the part of an address that does not depend on the vector axis."""
         vector = self.plan.vector
+        if self.checks and any(not self.checks.keys().isdisjoint(affine.symbols(item)) for item in access.index):
+            return
         found = self.memory.split(self.moved(access, shifts), vector.symbol) if vector is not None else None
         if found is not None and self.plan.level(affine.symbols(found[1])) == level:
             self.memory.base(access.array, Affine(0, found[1].terms))
@@ -224,10 +230,11 @@ class NestEmitter:
             assert not isinstance(node.value, Affine)
             return constant(node.value, rules.element(node.dtype))
         if node.kind is NodeKind.INDEX:
-            assert isinstance(node.value, Affine)
-            return self.indices.scalar(shifted(node.value, shifts, self.ranges))
+            return checking.number(self, node, lanes, shifts)
+        if node.kind is NodeKind.CHECKED:
+            return checking.checked(self, node, lanes, shifts)
         if node.access is not None:
-            access = self.moved(node.access, shifts)
+            access = checking.settled(self, self.moved(node.access, shifts), lanes, shifts)
             return self.memory.load_one(access) if lanes is None else self.memory.load(access, lanes)
         operands = tuple(self.operand(position, lanes, shifts) for position in node.operands)
         dtypes = tuple(self.plan.nodes[position].dtype for position in node.operands)

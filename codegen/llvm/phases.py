@@ -12,7 +12,20 @@ from pypto.codegen.llvm.blocking import choose, cut, is_walked, private_arrays
 from pypto.codegen.llvm.evaluation import Indexing, rename
 from pypto.codegen.llvm.merging import Merger, change_accesses, transform
 from pypto.codegen.llvm.nests import Nest, form_nests
-from pypto.codegen.llvm.program import Access, Array, Axis, Home, Outer, Program, Repeat, Statement, Task, Walk, tasks
+from pypto.codegen.llvm.program import (
+    Access,
+    Array,
+    Axis,
+    Home,
+    Node,
+    Outer,
+    Program,
+    Repeat,
+    Statement,
+    Task,
+    Walk,
+    tasks,
+)
 from pypto.codegen.llvm.splitting import split_reductions
 from pypto.ir.index import Symbol
 
@@ -115,9 +128,16 @@ def _renamed(nest: Nest) -> list[Statement]:
             return task
         forms = {old: affine.symbol(new) for old, new in values.items()}
         axes = tuple(_renamed_axis(axis, values[axis.symbol], forms, nest.indexing.ranges) for axis in task.axes)
-        return change_accesses(task, axes, lambda access: rename(access, forms, nest.indexing.ranges))
+        renamed = change_accesses(task, axes, lambda access: rename(access, forms, nest.indexing.ranges))
+        return replace(renamed, nodes=tuple(_renamed_node(node, forms, nest.indexing.ranges) for node in renamed.nodes))
 
     return transform(nest.statements, change)
+
+
+def _renamed_node(node: Node, forms: Mapping[Symbol, Affine], ranges: affine.Ranges) -> Node:
+    if not isinstance(node.value, Affine):
+        return node
+    return replace(node, value=affine.substitute(node.value, forms, ranges))
 
 
 def _renamed_axis(axis: Axis, symbol: Symbol, forms: Mapping[Symbol, Affine], ranges: affine.Ranges) -> Axis:

@@ -76,6 +76,7 @@ class NodeKind(Enum):
     OPERATION = "operation"
     CONSTANT = "constant"
     INDEX = "index"
+    CHECKED = "checked"  # an index from a tile, after the check that it is an element of its axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ class Node:
     attributes: tuple[tuple[str, Attribute], ...] = ()
     access: Access | None = None
     value: float | int | bool | Affine = 0
+    symbol: Symbol | None = None
+    """What accesses call a checked index; `value` is then its place among the indices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,10 @@ class Axis:
     reduced: bool = False
 
 
+SEQUENTIAL = frozenset(("cumsum", "cumprod", "argsort", "scatter", "scatter_add"))
+"""What `sequential.py` emits: scans, sorting, and writing to places that indices choose."""
+
+
 def bounding_symbols(axes: tuple[Axis, ...]) -> frozenset[Symbol]:
     """Return the symbols that the bounds of the loops depend on."""
     return frozenset().union(*(symbols(form) for axis in axes for form in (axis.lower, axis.upper)))
@@ -111,7 +118,8 @@ def bounding_symbols(axes: tuple[Axis, ...]) -> frozenset[Symbol]:
 class Task:
     """For every element of `axes`: evaluate `nodes` and store the last one (`result`) to `target`.
 
-    With `reduction` (sum, max, min) the axes marked reduced are combined, and `target` does not depend on them.
+    With `reduction` (sum, max, min ...) the axes marked reduced are combined, and `target` does not depend on them.
+    With one of `SEQUENTIAL` the axes marked reduced are walked in order by one item. `settings` are its attributes.
     """
 
     target: Access
@@ -119,6 +127,13 @@ class Task:
     nodes: tuple[Node, ...]
     result: int
     reduction: str | None = None
+    settings: tuple[tuple[str, Attribute], ...] = ()
+    contraction: tuple[int, int] | None = None
+    """The nodes whose product is summed, when both depend on an axis that the other lacks (see `contraction.py`)."""
+
+    @property
+    def is_sequential(self) -> bool:
+        return self.reduction in SEQUENTIAL
 
     @property
     def reads(self) -> Iterator[Access]:

@@ -16,7 +16,7 @@ def redirected(
 ) -> list[Statement] | None:
     """Return the statements with all writes to `local` going to `array` at `place`; None when that could be seen.
 
-    It could when something reads `local`, when it is the target of a reduction, or when anything from the first of
+    It could when something reads `local`, when it is the target of a reduction to fewer elements, or when anything from the first of
     the writes on touches `array`.
     """
     first = next((number for number, item in enumerate(statements) if _touches(item, local)), None)
@@ -26,11 +26,16 @@ def redirected(
     for statement in statements[first:]:
         if not _touches(statement, local):
             result.append(statement)
-        elif isinstance(statement, Task) and statement.reduction is None and not _reads(statement, local):
+        elif isinstance(statement, Task) and _writes_elements(statement) and not _reads(statement, local):
             result.append(replace(statement, target=Access(array, place(statement.target.index))))
         else:
             return None
     return result
+
+
+def _writes_elements(task: Task) -> bool:
+    """True when nothing of a task's target is a partial result that other code keeps there."""
+    return task.reduction is None or task.is_sequential
 
 
 def _touches(statement: Statement, array: Array) -> bool:

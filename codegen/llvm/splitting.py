@@ -41,7 +41,13 @@ class _Splitter:
     made: list[Array] = field(default_factory=list)
 
     def statement(self, statement: Statement) -> Iterator[Statement]:
-        if not isinstance(statement, Task) or statement.reduction is None or not _is_large(statement):
+        if (
+            not isinstance(statement, Task)
+            or statement.reduction is None
+            or not _is_large(statement)
+            or statement.is_sequential
+            or statement.contraction is not None
+        ):
             yield statement
             return
         task = self.merged(statement)

@@ -63,6 +63,8 @@ def is_lazy(statement: Statement) -> bool:
         return True
     if not isinstance(statement, Operation):
         return False
+    if statement.name == "gather":
+        return True
     return TABLE[statement.name].category in (Category.ELEMENTWISE, Category.VIEW, Category.CONSTANT)
 
 
@@ -120,7 +122,15 @@ def _backward(body: tuple[Statement, ...], scope: Scope, usage: Usage) -> None:
             _backward_lazy(statement, scope, usage)
         elif isinstance(statement, Store) or any(value.name in usage.last for value in results(statement)):
             for value in operands(statement):
-                _use(value, usage.position(statement), _key(statement, value, scope, usage), scope, usage)
+                key = _key(statement, value, scope, usage)
+                _use(value, usage.position(statement), key, scope, usage)
+                if _walks_twice(statement):
+                    _use(value, usage.position(statement), (key[0], key[1] + 1, key[2]), scope, usage)
+
+
+def _walks_twice(statement: Statement) -> bool:
+    """True for the position of an extreme: first the extreme is found, then its position."""
+    return isinstance(statement, Operation) and TABLE[statement.name].category is Category.ARGUMENT_REDUCTION
 
 
 def _backward_region(statement: For | If, scope: Scope, usage: Usage) -> None:

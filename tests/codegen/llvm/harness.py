@@ -51,7 +51,7 @@ class Compiled:
             elif slot.kind is SlotKind.INTERMEDIATE:
                 kept.append(aligned(slot.bytes))
                 table[number] = kept[-1].ctypes.data
-            else:
+            elif slot.kind is SlotKind.SCALAR:
                 raw = np.asarray(scalars[slot.name], slot.dtype.numpy).tobytes().ljust(8, b"\0")
                 table[number] = int.from_bytes(raw, "little")
         return table, kept
@@ -64,6 +64,7 @@ class Compiled:
         backwards: bool = False,
     ) -> None:
         table, kept = self.slots(arrays, scalars or {})
+        self.table = table
         scratch = aligned(self.code.scratch_bytes)
         for phase, function in zip(self.code.phases, self.functions, strict=True):
             grain = chunk or phase.grain
