@@ -38,6 +38,20 @@ def cbrt(lanes: Lanes, x: Register) -> Register:
     return lanes.copy_sign(exponential(lanes.builder, third), x)
 
 
+def precise_cbrt(lanes: Lanes, x: Register) -> Register:
+    """The cube root of a double: `cbrt` and a step of Newton's, at a size where cubes keep clear of the ends."""
+    large = lanes.compare("ogt", lanes.absolute(x), lanes.number(1.0))
+    scale = lanes.select(large, lanes.number(2.0**-3), lanes.number(2.0**120))
+    scaled = lanes.multiply(x, scale)
+    root = cbrt(lanes, scaled)
+    square = lanes.multiply(root, root)
+    excess = lanes.multiply_add(square, root, lanes.negate(scaled))
+    better = lanes.subtract(root, lanes.divide(excess, lanes.multiply(square, lanes.number(3.0))))
+    plain = lanes.compare("one", lanes.multiply(x, lanes.number(0.0)), x)  # neither 0, infinite nor NaN
+    back = lanes.select(large, lanes.number(2.0), lanes.number(2.0**-40))
+    return lanes.multiply(lanes.select(plain, better, root), back)
+
+
 def hypot(lanes: Lanes, x: Register, y: Register) -> Register:
     """sqrt(x^2 + y^2), which cannot overflow in double; inf beside anything, NaN too, is inf."""
     root = _root(lanes, lanes.add(lanes.multiply(x, x), lanes.multiply(y, y)))

@@ -37,6 +37,12 @@ def _wide(function: WideFunction, symbol: str) -> Rule:
     return _single(lambda builder, *operands: through_double(builder, function, *operands), symbol)
 
 
+def _cbrt(context: Context) -> Register:
+    if context.dtype.bits == 64:
+        return wide.precise_cbrt(Lanes.of(context.builder, context.x), context.x)
+    return through_double(context.builder, wide.cbrt, context.x)
+
+
 def pow_(context: Context) -> Register:
     if context.dtype.is_float:
         return power.power(context.builder, context.x, context.y)
@@ -78,7 +84,7 @@ RULES: dict[str, Rule] = {
     "atan": _single(trigonometric.atan, "atan"),
     "atan2": _wide(trigonometric.atan2, "atan2"),
     "atanh": _wide(wide.atanh, "atanh"),
-    "cbrt": _wide(wide.cbrt, "cbrt"),
+    "cbrt": _cbrt,
     "ceil": rounded("ceil"),
     "cos": _single(trigonometric.cos, "cos"),
     "cosh": _single(exponential.cosh, "cosh"),
