@@ -15,4 +15,6 @@
 #include "ascendc_host/copy.h"
 #include "ascendc_host/vector_unary.h"
 #include "ascendc_host/vector_move.h"
+#include "ascendc_host/vector_compare.h"
+#include "ascendc_host/vector_reduce.h"
 #include "ascendc_host/launch.h"
