@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from pypto.language import logical_xor as logical_xor
     from pypto.language import loop as loop
     from pypto.language import lt as lt
+    from pypto.language import matmul as matmul
     from pypto.language import max as max
     from pypto.language import maximum as maximum
     from pypto.language import mean as mean
@@ -167,7 +168,7 @@ _LANGUAGE = (
     "broadcast_to cast cbrt ceil clamp clip concat cond copysign cos cosh deg2rad degrees div divide empty eq equal "
     "erf erfc exp exp2 expm1 fabs fix floor floor_div floor_divide fmax fmin fmod full gcd ge get_block_id greater "
     "greater_equal gt hypot invert isfinite isinf isnan le left_shift less less_equal log log10 log1p log2 "
-    "logaddexp logical_and logical_not logical_or logical_xor loop lt max maximum mean min minimum mod mul "
+    "logaddexp logical_and logical_not logical_or logical_xor loop lt matmul max maximum mean min minimum mod mul "
     "multiply ne neg negative nn not_equal ones positive pow power rad2deg radians reciprocal remainder reshape "
     "right_shift rint round rsqrt sigmoid sign signbit sin sinh sqrt square sub subtract sum tan tanh transpose "
     "true_divide trunc where zeros"

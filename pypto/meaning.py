@@ -320,6 +320,8 @@ def _anchor_axis(
             raise UserError("tile-double", function.location, parameter=view.name, axis=position, anchor_axis=joined)
         if joined:
             return joined[0]
+        if analysis.contracted(own):
+            return None
     aligned = len(anchor.extents) + from_right
     return aligned if aligned >= 0 else None
 

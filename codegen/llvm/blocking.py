@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pypto.codegen.llvm import affine
+from pypto.codegen.llvm import affine, contraction_shape
 from pypto.codegen.llvm.evaluation import Indexing
 from pypto.codegen.llvm.merging import contiguity
 from pypto.codegen.llvm.program import Access, Axis, Outer, Task
@@ -31,7 +31,9 @@ def choose(
 ) -> tuple[Outer, ...]:
     """Return the axes that the items of phase `number` walk; `private` names the local arrays that only it uses."""
     extents = {axis.symbol: axis.extent for task in all_tasks for axis in task.axes}
-    blocks = _blocks(all_tasks, parallel, private, extents)
+    blocks = contraction_shape.blocks(all_tasks, parallel, extents)
+    if blocks is None:
+        blocks = _blocks(all_tasks, parallel, private, extents)
     outers = []
     for symbol in sorted(parallel, key=lambda item: (item in blocks, item.name)):
         extent = extents[symbol]

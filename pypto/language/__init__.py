@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pypto.language import nn
 from pypto.language.assembling import broadcast_to, cast, concat, empty, full, ones, reshape, transpose, zeros
+from pypto.language.contractions import matmul
 from pypto.language.control import block, cond, get_block_id, loop
 from pypto.language.mathematics import (
     abs,
@@ -203,6 +204,7 @@ __all__ = [
     "logical_xor",
     "loop",
     "lt",
+    "matmul",
     "max",
     "maximum",
     "mean",

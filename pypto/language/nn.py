@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pypto.ir.dtypes import F32
-from pypto.language import activations
+from pypto.language import activations, contractions
 from pypto.tracing.elementwise import apply, convert
 from pypto.tracing.shaping import a_tile, axes_of, one_name, padded, reduce_named, reduce_tile, shape_of
 from pypto.tracing.tiles import Tile
@@ -39,6 +39,9 @@ softsign = activations.softsign
 swiglu = activations.swiglu
 swish = activations.swish
 tanh = activations.tanh
+conv2d = contractions.conv2d
+linear = contractions.linear
+scaled_dot_product_attention = contractions.scaled_dot_product_attention
 
 
 def softmax(x: Any, axis: Any = -1, **torch_names: Any) -> Tile:

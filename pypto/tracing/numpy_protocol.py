@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pypto.tracing.context import Tracer
+from pypto.tracing.contractions import dotted, multiplied
 from pypto.tracing.elementwise import select
 from pypto.tracing.functions import ARRAY_FUNCTIONS, UFUNCS, clipped
 from pypto.tracing.shaping import (
@@ -42,6 +43,8 @@ def call_ufunc(tracer: Tracer, function: Any, method: str, inputs: tuple[Any, ..
 
 
 def _ufunc_result(tracer: Tracer, name: str, inputs: tuple[Any, ...]) -> Tile:
+    if name == "matmul":
+        return multiplied(*inputs)
     if name not in UFUNCS:
         raise tracer.error("numpy-function", function=f"np.{name}", instead=_instead(name))
     return UFUNCS[name](*inputs)
@@ -50,7 +53,7 @@ def _ufunc_result(tracer: Tracer, name: str, inputs: tuple[Any, ...]) -> Tile:
 def _instead(name: str) -> str:
     from pypto import language
 
-    names = {"matmul": "", "concatenate": "concat"}
+    names = {"concatenate": "concat"}
     own = names.get(name, name)
     return f"use pypto.{own}" if own and hasattr(language, own) else "compute it from the functions of pypto"
 
@@ -114,7 +117,7 @@ def _where(*arguments: Any) -> Tile:
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **ARRAY_FUNCTIONS,
     "amax": _reduction("max"), "amin": _reduction("min"), "broadcast_to": broadcasted, "clip": _clip,
-    "concatenate": _concatenate, "copy": lambda tile: tile.copy(), "empty_like": _new_like(None),
+    "concatenate": _concatenate, "copy": lambda tile: tile.copy(), "dot": dotted, "empty_like": _new_like(None),
     "expand_dims": _expand_dims, "full_like": _full_like, "max": _reduction("max"), "mean": _reduction("mean"),
     "min": _reduction("min"), "ndim": lambda tile: tile.ndim, "ones_like": _new_like(1), "pad": _pad,
     "reshape": _reshape, "shape": lambda tile: tile.shape, "size": lambda tile: tile.size, "sum": _reduction("sum"),
