@@ -48,7 +48,7 @@ class Argument:
 
     def make(self) -> np.ndarray:
         """Return the array, laid out in memory as asked: every second element, backwards, column-major, or one element repeated."""
-        values = self._values().astype(STORAGE[self.dtype])
+        values = np.asarray(self._values()).astype(STORAGE[self.dtype])
         if self.layout == "stepped" and values.ndim:
             wide = np.zeros((*values.shape[:-1], 2 * values.shape[-1] + 1), values.dtype)
             view = wide[..., 1::2]
@@ -469,7 +469,7 @@ LOOPS = (
     "{t} = {x}[0] * 1\nfor i in pypto.loop({n}):\n    {t} += {x}[i]",
     "{t} = {x}[0] * 1\nfor i in pypto.loop({n}):\n    {t}[...] = pypto.maximum({t}, {x}[{n} - 1 - i])",
     "{t} = {x} * 1\nfor i in pypto.loop(1, {n}):\n    {t}[i] = {t}[i] + {t}[i - 1] * 0.5",
-    "{t} = {x} * 1\nfor i in pypto.loop(0, {n}, 2):\n    {t}[i] = -{x}[i]",
+    "{t} = {x} * 1\nfor i in pypto.loop(0, {n}, 2):\n    {t}[i] = {x}[i] * 2",
     "p = {x}[0] * 1\nq = {x}[0] * 0\nfor i in pypto.loop({n}):\n    p, q = q, p + {x}[i]\n{t} = p - q",
     "acc = {x}[:1] * 0\nfor i in pypto.loop({n}):\n    acc = acc * 0.5 + {x}[i : i + 1]\n{t} = acc * 2",
     "acc = {x}[0] * 1\nfor i in pypto.loop({n}):\n    for j in pypto.loop(2):\n        acc = acc + {x}[i] * 0.5\n{t} = acc + 0",

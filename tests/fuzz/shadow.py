@@ -216,6 +216,8 @@ def arithmetic(function: Callable[..., Any], spread: Callable[..., Any]) -> Call
             if not is_float(dtype):
                 return Shadow(function(x.value, y.value), 0.0, dtype)
             value = function(x.value, y.value)
+            if builtins.any((np.isinf(a.value) & (np.abs(b.value) < 8 * b.error)).any() for a, b in ((x, y), (y, x))):
+                raise Refused("infinity times what may be 0")
             error = np.nan_to_num(spread(x.value, y.value, x.error, y.error), nan=0.0, posinf=0.0)
             return checked(value, np.where(np.isfinite(value), error, 0.0), dtype)
 
@@ -307,31 +309,34 @@ def clip(x: Shadow, low: Any, high: Any) -> Shadow:
 # ---------------------------------------------------------------- operations on one value
 
 
-def smooth(function: Callable[..., Any], slope: Callable[..., Any], units: float = 4.0) -> Callable[[Shadow], Shadow]:
-    """Make a function of floats; `slope(x, y)` bounds the derivative near x."""
+def smooth(
+    function: Callable[..., Any], slope: Callable[..., Any], units: float = 4.0, pole: bool = False
+) -> Callable[[Shadow], Shadow]:
+    """Make a function of floats; `slope(x, y)` bounds the derivative near x; `pole`: it has one, or an edge, at 0."""
 
     def apply(x: Shadow) -> Shadow:
         if not is_float(x.dtype):
             raise Refused("a function of floats on integers")
+        if pole and (np.abs(x.value) < 8 * x.error).any():
+            raise Refused("too near to a pole")
         with np.errstate(all="ignore"):
             value = np.asarray(function(x.value), np.float64)
             error = np.nan_to_num(slope(x.value, value) * x.error * 1.4, nan=0.0, posinf=1e9)
-            # functions with a pole or an edge need distance from it
             return checked(value, np.where(x.error > 0, error, 0.0), x.dtype, units)
 
     return apply
 
 
 exp = smooth(np.exp, lambda x, y: y)
-log = smooth(np.log, lambda x, y: 1 / np.abs(x))
-sqrt = smooth(np.sqrt, lambda x, y: 0.5 / y, 1.0)
-rsqrt = smooth(lambda x: 1 / np.sqrt(x), lambda x, y: 0.5 * y / np.abs(x))
-reciprocal = smooth(lambda x: 1 / x, lambda x, y: y * y, 1.0)
+log = smooth(np.log, lambda x, y: 1 / np.abs(x), pole=True)
+sqrt = smooth(np.sqrt, lambda x, y: 0.5 / y, 1.0, pole=True)
+rsqrt = smooth(lambda x: 1 / np.sqrt(x), lambda x, y: 0.5 * y / np.abs(x), pole=True)
+reciprocal = smooth(lambda x: 1 / x, lambda x, y: y * y, 1.0, pole=True)
 tanh = smooth(np.tanh, lambda x, y: 1.0)
 erf = smooth(special.erf, lambda x, y: 1.13)
 sigmoid = smooth(special.expit, lambda x, y: 0.25)
 gelu_smooth = smooth(lambda x: 0.5 * x * special.erfc(-x / math.sqrt(2)), lambda x, y: 1.13, 8.0)
-gelu_tanh = smooth(
+gelu_tanh_smooth = smooth(
     lambda x: x * special.expit(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)), lambda x, y: 1.13, 16.0
 )
 
@@ -494,7 +499,18 @@ def gelu(x: Shadow, approximate: str = "none") -> Shadow:
 def gelu_exact(x: Shadow) -> Shadow:
     """x * (1 + erf(x / sqrt(2))) / 2: the sum cancels for negative x, so the error is relative to x, as torch's."""
     result = gelu_smooth(x)
-    return Shadow(result.value, np.where(np.isfinite(x.value), result.error + 4 * ulp(x.value, x.dtype), 0.0), x.dtype)
+    return Shadow(result.value, finite(x, result.error + 4 * ulp(x.value, x.dtype)), x.dtype)
+
+
+def gelu_tanh(x: Shadow) -> Shadow:
+    """x * sigmoid(2u): the rounding of u counts |2u| times in the tail."""
+    result = gelu_tanh_smooth(x)
+    inner = 2 * math.sqrt(2 / math.pi) * np.abs(x.value + 0.044715 * x.value**3)
+    return Shadow(result.value, finite(x, result.error + 2 * inner * ulp(result.value, x.dtype)), x.dtype)
+
+
+def finite(x: Shadow, error: Any) -> Any:
+    return np.where(np.isfinite(x.value), error, 0.0)
 
 
 def softmax(x: Shadow, axis: int = -1) -> Shadow:
