@@ -6,10 +6,22 @@ walks this table, so an entry without a test cannot be merged.
 
 from __future__ import annotations
 
-from pypto.ir.base.catalogue import arguments, binding, graph, indexing, lowering, meaning, operations, options, text, tracing
+from pypto.ir.base.catalogue import (
+    arguments,
+    binding,
+    graph,
+    host_model,
+    indexing,
+    lowering,
+    meaning,
+    operations,
+    options,
+    text,
+    tracing,
+)
 from pypto.ir.base.catalogue.entry import Entry
 
-_GROUPS = (arguments, binding, graph, indexing, lowering, meaning, operations, options, text, tracing)
+_GROUPS = (arguments, binding, graph, host_model, indexing, lowering, meaning, operations, options, text, tracing)
 
 CATALOGUE: dict[str, Entry] = {name: entry for group in _GROUPS for name, entry in group.ENTRIES.items()}
 
