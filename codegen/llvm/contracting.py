@@ -1,4 +1,4 @@
-"""From contractions of tile values to tasks: matrix products and convolutions."""
+"""From contractions of tile values to tasks: matrix products and convolutions (attention: `attending.py`)."""
 
 from __future__ import annotations
 
@@ -48,13 +48,16 @@ def lower_contraction(lowering: Lowering, statement: Operation, value: Value) ->
     task = product(lowering, ((x, points[0]), (w, points[1])), value.dtype)
     array = lowering.local(value.type)
     axes = (*kept, *summed)
-    task = replace(task, target=Access(array, place), axes=axes)
-    if not summed:
-        task = replace(task, reduction=None, contraction=None)
-    elif not _is_matrix(task):
-        task = replace(task, contraction=None)
+    task = with_roles(replace(task, target=Access(array, place), axes=axes), bool(summed))
     lowering.output.append(task)
     lowering.definitions[value.name] = array
+
+
+def with_roles(task: Task, is_sum: bool) -> Task:
+    """Return a product as what it is: a contraction, a sum of vectors, or one product for each element."""
+    if not is_sum:
+        return replace(task, reduction=None, contraction=None)
+    return task if _is_matrix(task) else replace(task, contraction=None)
 
 
 def zeros(value: Value) -> Operation:
@@ -83,16 +86,20 @@ def _windows(statement: Operation, place: Point, position: Point) -> tuple[Point
     return (*batch, output, channel, p, q), (*batch, channel, along(0, y, p), along(1, x, q))
 
 
-def product(lowering: Lowering, operands: tuple[tuple[Value, Point], tuple[Value, Point]], dtype: DType) -> Task:
-    """Return a task, without axes and target, that sums products of two values at two points."""
+def product(
+    lowering: Lowering, operands: tuple[tuple[Value, Point], tuple[Value, Point]], dtype: DType, scale: float = 1.0
+) -> Task:
+    """Return a task, without axes and target, that sums products of two values at two points; the first is scaled."""
     evaluation = lowering.evaluation()
     places = []
     for value, point in operands:
         place = evaluation.evaluate(value, broadcast(value, point))
         if value.dtype != dtype:
-            cast_to = (("dtype", dtype),)
-            place = evaluation.append(Node(NodeKind.OPERATION, dtype, "cast", (place,), cast_to))
+            place = evaluation.append(Node(NodeKind.OPERATION, dtype, "cast", (place,), (("dtype", dtype),)))
         places.append(place)
+    if scale != 1.0:
+        factor = evaluation.append(Node(NodeKind.CONSTANT, dtype, value=scale))
+        places[0] = evaluation.append(Node(NodeKind.OPERATION, dtype, "mul", (places[0], factor)))
     result = evaluation.append(Node(NodeKind.OPERATION, dtype, "mul", tuple(places)))
     nowhere = Access(Array("", dtype, (), Home.SCRATCH), ())
     return Task(nowhere, (), tuple(evaluation.nodes), result, "sum", contraction=(places[0], places[1]))

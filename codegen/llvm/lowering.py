@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from pypto.codegen.llvm import affine, along, conflicts, contracting, redirection, usage
+from pypto.codegen.llvm import affine, along, attending, conflicts, contracting, redirection, usage
 from pypto.codegen.llvm.affine import ZERO, Affine
 from pypto.codegen.llvm.evaluation import Definition, Evaluation, Indexing, Point, Ranges3, extents, region_of
 from pypto.codegen.llvm.program import Access, Array, Axis, Choice, Home, NodeKind, Program, Repeat, Statement, Task
@@ -20,7 +20,6 @@ from pypto.ir.index import Index, Symbol
 from pypto.ir.nodes import For, If, Kernel, Load, Operation, Region, Store, TileType, Value, walk
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
-
 
 SITES = 1 << 16
 """Operations of one kernel that check indices, at most; kernel k's are numbered from k * SITES + 1."""
@@ -131,7 +130,8 @@ class Lowering:
         elif TABLE[statement.name].category is Category.ASSEMBLY:
             self.assembly(statement, value)
         elif TABLE[statement.name].category is Category.CONTRACTION:
-            contracting.lower_contraction(self, statement, value)
+            lower = attending.lower_attention if statement.name == "attention" else contracting.lower_contraction
+            lower(self, statement, value)
         elif not usage.is_lazy(statement):
             along.lower_along(self, statement, value)
         if value.name in self.usage.kept:

@@ -10,6 +10,7 @@ from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import ZERO, Affine
 from pypto.codegen.llvm.blocking import choose, cut, is_walked, private_arrays
 from pypto.codegen.llvm.evaluation import Indexing, rename
+from pypto.codegen.llvm.limiting import limited
 from pypto.codegen.llvm.merging import Merger, change_accesses, transform
 from pypto.codegen.llvm.nests import Nest, form_nests
 from pypto.codegen.llvm.program import (
@@ -115,6 +116,8 @@ def _phase(nest: Nest, number: int, placement: Placement, shared: set[str]) -> P
     members = list(tasks(statements))
     outers = choose(members, merger.parallel, private_arrays(members, shared), nest.indexing, number)
     statements = _inside(statements, outers, shared, placement)
+    by_symbol = {outer.symbol: outer for outer in outers}
+    statements = limited(statements, nest.find, by_symbol, nest.indexing.ranges)
     items = math.prod(outer.count for outer in outers)
     return PhasePlan(outers, statements, items, _grain(statements, items))
 

@@ -155,6 +155,8 @@ class Repeat:
     stop: Affine
     step: int
     body: list[Statement] = field(default_factory=list)
+    limit: Symbol | None = None
+    """An axis of the tasks: the loop may stop where the item's block of that axis ends."""
 
 
 @dataclass(slots=True)

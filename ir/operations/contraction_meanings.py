@@ -31,7 +31,7 @@ def matmul(x: Array, y: Array) -> Array:
 def convolution(x: Array, w: Array, dilation: tuple[int, int], stride: tuple[int, int]) -> Array:
     """The windows of x, as rows of a matrix, times the kernels."""
     reach = tuple(step * (size - 1) + 1 for step, size in zip(dilation, w.shape[-2:], strict=True))
-    windows = sliding_window_view(x, reach, axis=(-2, -1))  # type: ignore[call-overload]  # a pair for a pair of axes
+    windows = sliding_window_view(x, reach, axis=(-2, -1))
     windows = windows[..., :: stride[0], :: stride[1], :: dilation[0], :: dilation[1]]
     rows = np.moveaxis(windows, -5, -3)  # [.., oh, ow, c, p, q]
     count = w.shape[-3] * w.shape[-2] * w.shape[-1]

@@ -83,7 +83,7 @@ def affine_map(x: Any, weight: Any, bias: Any) -> Tile:
     """Return ``x @ weight.T + bias``; `weight` is (outputs, inputs), or (inputs,) for one output."""
     tile = a_tile(weight, "pypto.nn.linear")
     result = multiplied(x, tile.T, function="pypto.nn.linear")
-    return result if bias is None else result + bias  # type: ignore[no-any-return]  # a tile
+    return result if bias is None else result + bias
 
 
 # -- convolution
@@ -116,11 +116,12 @@ def _grouped(tracer: Tracer, image: Tile, kernel: Tile, dtype: DType | None, gro
     """Return image [.., groups, c, h, w] and kernels [groups, o, c, p, q], or both without groups."""
     values = [_operand(tracer, tile, tile.extents, dtype) for tile in (image, kernel)]
     channels, outputs = image.extents[-3], kernel.extents[0]
-    fits = isinstance(groups, int) and not isinstance(groups, bool) and groups > 0
-    fits = fits and isinstance(channels, int) and isinstance(outputs, int)
-    if not fits or channels % groups or outputs % groups:  # type: ignore[operator]  # numbers: checked above
-        raise tracer.error("conv-arguments", what=f"{channels} channels, {outputs} outputs and groups={groups}")
+    what = f"{channels} channels, {outputs} outputs and groups={groups}"
+    if isinstance(groups, bool) or not isinstance(groups, int) or groups < 1:
+        raise tracer.error("conv-arguments", what=what)
     if groups > 1:
+        if not isinstance(channels, int) or not isinstance(outputs, int) or channels % groups or outputs % groups:
+            raise tracer.error("conv-arguments", what=what)
         inner, rest = channels // groups, image.extents[-2:]
         values[0] = reform(tracer, values[0], (*image.extents[:-3], groups, inner, *rest))
         values[1] = reform(tracer, values[1], (groups, outputs // groups, *kernel.extents[1:]))

@@ -10,8 +10,8 @@ ENTRIES: dict[str, Entry] = {
         "give a mask of the last two axes (queries, keys), with leading axes equal or 1",
     ),
     "attention-shapes": Entry(
-        "attention of query {query}, key {key} and value {value}: the last axes of query and key differ, or the numbers "
-        "of keys and values",
+        "attention of query {query}, key {key} and value {value}: the last axes of query and key differ, or the numbers"
+        " of keys and values",
         "shapes are (.., queries, e), (.., keys, e) and (.., keys, v)",
     ),
     "condition-dtype": Entry(
