@@ -94,6 +94,16 @@ class Lanes:
     def copy_sign(self, magnitude: Register, sign: Register) -> Register:
         return self.builder.intrinsic("copysign", (magnitude, sign), self.element, self.lanes)
 
+    def copy_sign_by_bits(self, magnitude: Register, sign: Register) -> Register:
+        """As `copy_sign`, for doubles that are narrowed afterwards.
+
+        LLVM narrows a copysign together with the casts around it, and so makes a call of double to f16, which rounds
+        once instead of twice and is in no library of a Python process.
+        """
+        top = 1 << (self.format.width - 1)
+        kept = self.on_bits("and", self.to_bits(magnitude), top - 1)
+        return self.from_bits(self.on_bits("or", kept, self.on_bits("and", self.to_bits(sign), top)))
+
     def polynomial(self, x: Register, coefficients: Sequence[float]) -> Register:
         """Horner's rule; constant term first."""
         result = self.number(coefficients[-1])

@@ -32,7 +32,7 @@ def _with_sign(lanes: Lanes, size: Register, x: Register, y: Register) -> Regist
     zero = lanes.number(0.0)
     whole = _is_whole(lanes, y)
     odd = lanes.builder.binary("and", whole, _not(lanes, _is_whole(lanes, lanes.multiply(y, lanes.number(0.5)))))
-    signed = lanes.select(odd, lanes.copy_sign(size, x), size)
+    signed = lanes.select(odd, lanes.copy_sign_by_bits(size, x), size)
     negative = lanes.compare("olt", x, zero)
     finite = lanes.compare("ogt", x, lanes.number(-math.inf))
     undefined = lanes.builder.binary("and", lanes.builder.binary("and", negative, finite), _not(lanes, whole))

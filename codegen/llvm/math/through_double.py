@@ -35,7 +35,7 @@ def _log(lanes: Lanes, x: Register) -> Register:
 def cbrt(lanes: Lanes, x: Register) -> Register:
     """The cube root, with the sign of x: e^(log|x| / 3)."""
     third = lanes.multiply(_log(lanes, lanes.absolute(x)), lanes.number(1.0 / 3.0))
-    return lanes.copy_sign(exponential(lanes.builder, third), x)
+    return lanes.copy_sign_by_bits(exponential(lanes.builder, third), x)
 
 
 def precise_cbrt(lanes: Lanes, x: Register) -> Register:
@@ -65,7 +65,7 @@ def _near_zero(lanes: Lanes, x: Register, third: float, far: Register) -> Regist
     cube = lanes.multiply(lanes.multiply(x, x), x)
     near = lanes.multiply_add(cube, lanes.number(third), x)
     small = lanes.compare("olt", lanes.absolute(x), lanes.number(_NEAR))
-    return lanes.copy_sign(lanes.select(small, near, far), x)
+    return lanes.copy_sign_by_bits(lanes.select(small, near, far), x)
 
 
 def asinh(lanes: Lanes, x: Register) -> Register:

@@ -119,4 +119,4 @@ def atan2(lanes: Lanes, y: Register, x: Register) -> Register:
     angle = lanes.select(steep, lanes.subtract(lanes.number(math.pi / 2), part), part)
     negative = lanes.builder.compare("icmp slt", lanes.to_bits(x), lanes.integer(0))
     angle = lanes.select(negative, lanes.subtract(lanes.number(math.pi), angle), angle)
-    return lanes.copy_sign(angle, y)
+    return lanes.copy_sign_by_bits(angle, y)
