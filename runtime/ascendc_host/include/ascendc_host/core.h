@@ -204,6 +204,10 @@ public:
         push(event_target(event), std::move(entry));
     }
 
+    // Flags of units of L0C between the pipes M and FIX, which instructions set and wait for themselves.
+    void unit_set(AscendC::HardEvent event, int64_t unit, Location at) { push_flag(Entry::SET, event_source(event), event, unit, at); }
+    void unit_wait(AscendC::HardEvent event, int64_t unit, Location at) { push_flag(Entry::WAIT, event_target(event), event, unit, at); }
+
     void barrier(uint32_t pipe, Location at)
     {
         if (pipe == PIPE_ALL) {
@@ -329,7 +333,8 @@ private:
         std::function<void(const Clock&)> publish;
     };
 
-    static constexpr int32_t IDS = 64;
+    static constexpr int32_t IDS = 1024;
+    static constexpr int32_t UNIT = 512;  // unit flags of L0C come after the event ids
     Memory* memories_ = nullptr;
     bool ready_[static_cast<int>(Space::GM)] = {};
     std::deque<Entry> queues_[PIPES];
@@ -371,6 +376,15 @@ private:
             return false;
         }
         return true;
+    }
+
+    void push_flag(Entry::Kind kind, uint32_t pipe, AscendC::HardEvent event, int64_t unit, Location at)
+    {
+        Entry entry;
+        entry.kind = kind;
+        entry.at = at;
+        entry.flag = key(event, UNIT + static_cast<int32_t>(unit));
+        push(pipe, std::move(entry));
     }
 
     void push(uint32_t pipe, Entry entry)
