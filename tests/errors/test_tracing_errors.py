@@ -393,6 +393,26 @@ def pad_widths(x, out):
     out[:] = pypto.nn.pad(x, ((1, 1),))
 
 
+@wrong("rounding-mode", "no rounding 'up'", 'pypto.cast(x, "int32", rounding="up")')
+def rounding_mode(x, out):
+    out[:] = pypto.cast(x, "int32", rounding="up")
+
+
+@wrong("cast-rounding", "rounding='floor' does not go with a cast to f16", 'pypto.cast(x, "float16", rounding="floor")')
+def cast_rounding(x, out):
+    out[:] = pypto.cast(x, "float16", rounding="floor")
+
+
+@wrong("odd-halves", "axis 1 of extent 3 has no two halves", "pypto.nn.swiglu(x[:, :3])")
+def odd_halves(x, out):
+    out[:] = pypto.nn.swiglu(x[:, :3])
+
+
+@wrong("quantized-dtype", "cannot quantize to f32", 'pypto.nn.quantize(x, 0.5, dtype="float32")')
+def quantized_dtype(x, out):
+    out[:] = pypto.nn.quantize(x, 0.5, dtype="float32")
+
+
 @wrong("gelu-form", "no form 'fast' of gelu", 'pypto.nn.gelu(x, approximate="fast")')
 def gelu_form(x, out):
     out[:] = pypto.nn.gelu(x, approximate="fast")
