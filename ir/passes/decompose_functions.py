@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import F32
 from pypto.ir.nodes import Value
+from pypto.ir.passes import decompose_mathematics
 from pypto.ir.passes.decompose_integers import number
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def _divide(rewriter: Decomposer, x: Value, y: Value) -> Value:
 
 
 RULES: dict[str, Rule] = {
+    **decompose_mathematics.RULES,
     "div": _divide,
     "floor_div": _floor_divide,
     "neg": _negate,

@@ -146,22 +146,44 @@ def _rough_quotient(rewriter: Decomposer, x: Value, y: Value) -> Value:
     return rewriter.call("cast", rewriter.call("div", *floats), dtype=I32)
 
 
-def _shift(name: str, by: str) -> Rule:
-    """A shift by a constant: a product or a rounded quotient of a power of two."""
+def _shift_left(rewriter: Decomposer, x: Value, y: Value) -> Value:
+    """By a constant: a product with a power of two; nothing is left by a negative one or one from 32."""
+    places = _places(rewriter, "shift_left", x, y)
+    factor = 1 << places if 0 <= places < 31 else -(1 << 31) if places == 31 else 0
+    return rewriter.call("mul", x, number(rewriter, I32, factor))
 
-    def rule(rewriter: Decomposer, x: Value, y: Value) -> Value:
-        places = rewriter.constant_of(y)
-        if places is None or not 0 <= places < 31:
-            alternative = "shift by a constant from 0 to 30, or multiply and divide by powers of two"
-            return _refuse(name, alternative)(rewriter, x, y)
-        return rewriter.call(by, x, number(rewriter, I32, 1 << int(places)))
 
-    return rule
+def _shift_right(rewriter: Decomposer, x: Value, y: Value) -> Value:
+    """By a constant: a rounded quotient of a power of two; only the sign is left by a negative one or one from 31."""
+    places = _places(rewriter, "shift_right", x, y)
+    if 0 <= places < 31:
+        return rewriter.call("floor_div", x, number(rewriter, I32, 1 << places))
+    half = rewriter.call("floor_div", x, number(rewriter, I32, 1 << 30))
+    return rewriter.call("floor_div", half, number(rewriter, I32, 1 << 30))
+
+
+def _places(rewriter: Decomposer, name: str, x: Value, y: Value) -> int:
+    places = rewriter.constant_of(y)
+    if places is None:
+        _refuse(name, "shift by a constant, or multiply and divide by powers of two")(rewriter, x, y)
+    assert places is not None
+    return int(places)
+
+
+def _fmod(rewriter: Decomposer, x: Value, y: Value) -> Value:
+    """The remainder, moved by y to the sign of x."""
+    zero = number(rewriter, I32, 0)
+    rest = _remainder(rewriter, x, y)
+    apart = _differ(rewriter, _less(rewriter, x, zero), _less(rewriter, y, zero))
+    moved = _both(rewriter, apart, _not_equal(rewriter, rest, zero))
+    return rewriter.call("where", moved, rewriter.call("sub", rest, y), rest)
 
 
 INTEGER_RULES: dict[str, Rule] = {
-    "shift_left": _shift("shift_left", "mul"),
-    "shift_right": _shift("shift_right", "floor_div"),
+    "fmod": _fmod,
+    "pow": _refuse("pow", "use constant exponents, which are multiplied out, or run with target='cpu'"),
+    "shift_left": _shift_left,
+    "shift_right": _shift_right,
     "neg": _negate,
     "abs": _absolute,
     "not": _complement,
