@@ -75,6 +75,7 @@ def attention(types: Types, attributes: Attributes) -> Types:
         raise RuleViolation("attention-shapes", **{name: show_shape(type_.shape) for name, type_ in shapes.items()})
     batch = broadcast_shapes((query.shape[:-2], key.shape[:-2], value.shape[:-2]))
     scores = (*batch, query.shape[-2], key.shape[-2])
-    if broadcast_shapes((mask.shape, scores)) != scores:
+    start = len(scores) - mask.rank
+    if start < 0 or any(a not in (1, b) for a, b in zip(mask.shape, scores[max(0, start) :], strict=False)):
         raise RuleViolation("attention-mask", mask=show_shape(mask.shape), scores=show_shape(scores))
     return (TileType(dtype, (*batch, query.shape[-2], value.shape[-1])),)

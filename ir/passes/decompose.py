@@ -104,8 +104,6 @@ class Decomposer(Rewriter):
             assert isinstance(target, DType) and before is not None
             return cast(self, operands[0], before, target)
         category = TABLE[operation.name].category
-        if category is Category.CONTRACTION:
-            raise UserError("npu-contraction", self.location, operation=operation.name)
         if category is Category.CONSTANT:
             return self.constant(operation)
         if category in (Category.VIEW, Category.ASSEMBLY):

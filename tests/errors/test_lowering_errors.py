@@ -104,3 +104,9 @@ def test_shift_by_a_tile() -> None:
     x, y = k.input("x", (8,), I32), k.input("y", (8,), I32)
     k.output("out", k.op("shift_left", x, y))
     error(k, "npu-operation", 3, "shift_left of int32", "constant from 0 to 30")
+
+
+def test_product_of_matrices() -> None:
+    k = KernelBuilder("product")
+    k.output("out", k.op("matmul", k.input("x", (8, 16)), k.input("y", (16, 8))))
+    error(k, "npu-operation", 3, "no way to compute matmul of float32", "cube cores", "target='cpu'")

@@ -117,3 +117,49 @@ def test_binding_survives_joins_in_either_order() -> None:
     make.store("out", make.builder.operation("neg", (value,)))
     analysis = analyse(make.kernel())
     assert analysis.binding(Axis("out", 1)) is not None
+
+
+def test_product_joins_rows_and_columns_and_contracts_depth() -> None:
+    make = Maker(x=(3, 4, 5), y=(5, 6), out=(3, 4, 6))
+    make.store("out", make.builder.operation("matmul", (make.load("x"), make.load("y"))))
+    analysis = analyse(make.kernel())
+    assert [analysis.find(Axis("x", axis)) for axis in (0, 1)] == [analysis.find(Axis("out", axis)) for axis in (0, 1)]
+    assert analysis.find(Axis("y", 1)) == analysis.find(Axis("out", 2))
+    assert analysis.find(Axis("x", 2)) == analysis.find(Axis("y", 0))
+    assert analysis.contracted(Axis("x", 2))
+    assert analysis.binding(Axis("x", 2)) is None
+    assert not analysis.splittable(Axis("y", 0))
+    assert all(analysis.splittable(Axis("out", axis)) for axis in range(3))
+
+
+def test_product_of_a_tile_with_itself_has_one_class() -> None:
+    make = Maker(x=(4, 4), out=(4, 4))
+    make.store("out", make.builder.operation("matmul", (make.load("x"), make.load("x"))))
+    analysis = analyse(make.kernel())
+    assert not analysis.splittable(Axis("out", 0))
+
+
+def test_convolution_binds_height_and_width() -> None:
+    make = Maker(x=(2, 3, 8, 9), w=(5, 3, 2, 2), out=(2, 5, 7, 8))
+    loads = (make.load("x"), make.load("w"))
+    make.store("out", make.builder.operation("convolution", loads, dilation=(1, 1), stride=(1, 1)))
+    analysis = analyse(make.kernel())
+    assert analysis.splittable(Axis("out", 0))
+    assert analysis.find(Axis("w", 0)) == analysis.find(Axis("out", 1))
+    assert analysis.contracted(Axis("x", 1))
+    for axis in (2, 3):
+        assert analysis.binding(Axis("x", axis)) is not None
+        assert analysis.binding(Axis("out", axis)) is not None
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_binds_queries_only_when_causal(causal: bool) -> None:
+    make = Maker(q=(2, 4, 8), k=(2, 5, 8), v=(2, 5, 6), mask=(4, 5), out=(2, 4, 6))
+    loads = tuple(map(make.load, ("q", "k", "v", "mask")))
+    make.store("out", make.builder.operation("attention", loads, causal=causal, scale=1.0))
+    analysis = analyse(make.kernel())
+    assert analysis.find(Axis("q", 1)) == analysis.find(Axis("mask", 0)) == analysis.find(Axis("out", 1))
+    assert analysis.find(Axis("k", 1)) == analysis.find(Axis("v", 1)) == analysis.find(Axis("mask", 1))
+    assert analysis.splittable(Axis("out", 1)) is not causal
+    assert analysis.contracted(Axis("k", 1))
+    assert analysis.splittable(Axis("v", 2))

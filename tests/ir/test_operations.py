@@ -8,13 +8,33 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pypto.codegen.llvm.emitter import emit
 from pypto.codegen.llvm.rules.dispatch import RULES
+from pypto.ir.base.errors import UserError
+from pypto.ir.builder import Builder
 from pypto.ir.dtypes import ALL, BOOL, F16, F32, F64, I32, I64, DType
-from pypto.ir.nodes import Attribute, Level, Operation, TileType, Value
+from pypto.ir.interpreter import run
+from pypto.ir.nodes import (
+    Attribute,
+    Kernel,
+    Level,
+    Load,
+    Module,
+    Operation,
+    Parameter,
+    Role,
+    Store,
+    TileType,
+    Value,
+    whole,
+)
 from pypto.ir.operations.definition import Category, OperationDefinition
 from pypto.ir.operations.table import TABLE
+from pypto.ir.passes.manager import run_passes
+from pypto.ir.passes.pipeline import NPU_PASSES
 from pypto.ir.verification.attributes import check_attributes
 from pypto.ir.verification.operations import infer_types
+from pypto.runtime.toolchain import emit_object, host_machine
 
 RECORDS = tuple(TABLE.values())
 SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (5,), (0, 3), (2, 3), (4, 1, 3))
@@ -26,6 +46,10 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
     "permutation": {"permutation": lambda shape: tuple(reversed(range(len(shape))))},
     "ranges": {"ranges": lambda shape: tuple((0, extent, 1) for extent in shape)},
     "low": {"low": lambda shape: (1,) * len(shape)},
+    "causal": {"causal": lambda shape: True},
+    "dilation": {"dilation": lambda shape: (1, 2)},
+    "scale": {"scale": lambda shape: 0.5},
+    "stride": {"stride": lambda shape: (2, 1)},
     "count": {"count": lambda shape: shape[-1] // 2},
     "descending": {"descending": lambda shape: True},
     "wrap": {"wrap": lambda shape: True},
@@ -50,8 +74,20 @@ def sample_attributes(record: OperationDefinition, dtype: DType, shape: tuple[in
     return chosen
 
 
+def contracted_shapes(record: OperationDefinition, shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """Return operand shapes that fit together, made from the extents of `shape`."""
+    *batch, m, k = (2, 2, *shape)[-max(2, len(shape)) :]
+    if record.name == "matmul":
+        return (*batch, m, k), (k, 3)
+    if record.name == "convolution":
+        return (*batch, m, k + 4, 6), (3, m, 2, 2)
+    return (*batch, m, k), (5, k), (*batch, 5, 3), (m, 1)
+
+
 def sample_operands(record: OperationDefinition, dtype: DType, shape: tuple[int, ...]) -> list[np.ndarray]:
     """Small positive numbers, which every operation takes."""
+    if record.category is Category.CONTRACTION:
+        return [np.ones(item, dtype.numpy) for item in contracted_shapes(record, shape)]
     values = np.asarray(np.arange(math.prod(shape)).reshape(shape) % 3 + 1).astype(dtype.numpy)
     operands = [values.copy() for _ in record.operands]
     if record.name == "where":
@@ -115,6 +151,38 @@ def test_record_is_complete(record: OperationDefinition) -> None:
 def test_elementwise_record_has_code_for_the_cpu(record: OperationDefinition) -> None:
     if record.category is Category.ELEMENTWISE and record.level is Level.TILE:
         assert record.name in RULES
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_contraction_runs_on_the_cpu_and_not_on_the_npu(record: OperationDefinition) -> None:
+    """It has code of the CPU for each dtype, and a clear error for AscendC."""
+    if record.category is not Category.CONTRACTION:
+        return
+    for dtype in record.dtypes:
+        arrays = sample_operands(record, dtype, (3, 4))
+        module, wanted = contraction_module(record, arrays)
+        assert emit_object(emit(module, {}, host_machine()).text, host_machine())
+        with pytest.raises(UserError) as caught:
+            run_passes(module, NPU_PASSES)
+        assert caught.value.name in ("npu-operation", "npu-dtype")
+        assert wanted.shape == module.parameters[-1].type.shape
+
+
+def contraction_module(record: OperationDefinition, arrays: list[np.ndarray]) -> tuple[Module, np.ndarray]:
+    """Return a kernel of the one operation, and what it computes."""
+    attributes = sample_attributes(record, _dtype(arrays[0]), (3, 4))
+    builder, names = Builder(), [f"x{number}" for number in range(len(arrays))]
+    values = [builder.value(TileType(_dtype(array), array.shape)) for array in arrays]
+    for name, value in zip(names, values, strict=True):
+        builder.append(Load(value, name, whole(value.type)))
+    result = builder.operation(record.name, tuple(values), **attributes)
+    builder.append(Store("out", whole(result.type), result))
+    inputs = [Parameter(name, value.type, Role.IN) for name, value in zip(names, values, strict=True)]
+    parameters = (*inputs, Parameter("out", result.type, Role.OUT))
+    module = Module("m", parameters, (), (Kernel("m", parameters, (), tuple(builder.statements)),))
+    memory = dict(zip(names, arrays, strict=True)) | {"out": np.zeros(result.shape, result.dtype.numpy)}
+    run(module, memory)
+    return module, memory["out"]
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)

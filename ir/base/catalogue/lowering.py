@@ -5,10 +5,6 @@ from __future__ import annotations
 from pypto.ir.base.catalogue.entry import Entry
 
 ENTRIES: dict[str, Entry] = {
-    "npu-contraction": Entry(
-        "{operation} needs the cube core, and AscendC is emitted for the vector cores only",
-        "run the kernel with target='cpu'; a small product can be written as `pypto.sum(x[:, :, None] * y, axis=1)`",
-    ),
     "npu-dtype": Entry(
         "{name} has dtype {dtype}, which the vector cores of the NPU cannot compute with",
         "use {wanted} arrays for this target, or run the kernel with target='cpu'",
