@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from pypto.language import acos as acos
     from pypto.language import acosh as acosh
     from pypto.language import add as add
+    from pypto.language import all as all
+    from pypto.language import any as any
+    from pypto.language import arange as arange
     from pypto.language import arccos as arccos
     from pypto.language import arccosh as arccosh
     from pypto.language import arcsin as arcsin
@@ -44,6 +47,9 @@ if TYPE_CHECKING:
     from pypto.language import arctan as arctan
     from pypto.language import arctan2 as arctan2
     from pypto.language import arctanh as arctanh
+    from pypto.language import argmax as argmax
+    from pypto.language import argmin as argmin
+    from pypto.language import argsort as argsort
     from pypto.language import asin as asin
     from pypto.language import asinh as asinh
     from pypto.language import atan as atan
@@ -61,6 +67,7 @@ if TYPE_CHECKING:
     from pypto.language import cast as cast
     from pypto.language import cbrt as cbrt
     from pypto.language import ceil as ceil
+    from pypto.language import chunk as chunk
     from pypto.language import clamp as clamp
     from pypto.language import clip as clip
     from pypto.language import concat as concat
@@ -68,20 +75,27 @@ if TYPE_CHECKING:
     from pypto.language import copysign as copysign
     from pypto.language import cos as cos
     from pypto.language import cosh as cosh
+    from pypto.language import count_nonzero as count_nonzero
+    from pypto.language import cumprod as cumprod
+    from pypto.language import cumsum as cumsum
     from pypto.language import deg2rad as deg2rad
     from pypto.language import degrees as degrees
     from pypto.language import div as div
     from pypto.language import divide as divide
     from pypto.language import empty as empty
+    from pypto.language import empty_like as empty_like
     from pypto.language import eq as eq
     from pypto.language import equal as equal
     from pypto.language import erf as erf
     from pypto.language import erfc as erfc
     from pypto.language import exp as exp
     from pypto.language import exp2 as exp2
+    from pypto.language import expand_dims as expand_dims
     from pypto.language import expm1 as expm1
+    from pypto.language import eye as eye
     from pypto.language import fabs as fabs
     from pypto.language import fix as fix
+    from pypto.language import flip as flip
     from pypto.language import floor as floor
     from pypto.language import floor_div as floor_div
     from pypto.language import floor_divide as floor_divide
@@ -89,6 +103,8 @@ if TYPE_CHECKING:
     from pypto.language import fmin as fmin
     from pypto.language import fmod as fmod
     from pypto.language import full as full
+    from pypto.language import full_like as full_like
+    from pypto.language import gather as gather
     from pypto.language import gcd as gcd
     from pypto.language import ge as ge
     from pypto.language import get_block_id as get_block_id
@@ -96,6 +112,9 @@ if TYPE_CHECKING:
     from pypto.language import greater_equal as greater_equal
     from pypto.language import gt as gt
     from pypto.language import hypot as hypot
+    from pypto.language import index_add as index_add
+    from pypto.language import index_copy as index_copy
+    from pypto.language import index_select as index_select
     from pypto.language import invert as invert
     from pypto.language import isfinite as isfinite
     from pypto.language import isinf as isinf
@@ -113,6 +132,7 @@ if TYPE_CHECKING:
     from pypto.language import logical_not as logical_not
     from pypto.language import logical_or as logical_or
     from pypto.language import logical_xor as logical_xor
+    from pypto.language import logsumexp as logsumexp
     from pypto.language import loop as loop
     from pypto.language import lt as lt
     from pypto.language import matmul as matmul
@@ -122,6 +142,7 @@ if TYPE_CHECKING:
     from pypto.language import min as min
     from pypto.language import minimum as minimum
     from pypto.language import mod as mod
+    from pypto.language import moveaxis as moveaxis
     from pypto.language import mul as mul
     from pypto.language import multiply as multiply
     from pypto.language import ne as ne
@@ -129,49 +150,74 @@ if TYPE_CHECKING:
     from pypto.language import negative as negative
     from pypto.language import nn as nn
     from pypto.language import not_equal as not_equal
+    from pypto.language import one_hot as one_hot
     from pypto.language import ones as ones
+    from pypto.language import ones_like as ones_like
     from pypto.language import positive as positive
     from pypto.language import pow as pow
     from pypto.language import power as power
+    from pypto.language import prod as prod
     from pypto.language import rad2deg as rad2deg
     from pypto.language import radians as radians
     from pypto.language import reciprocal as reciprocal
     from pypto.language import remainder as remainder
+    from pypto.language import repeat as repeat
+    from pypto.language import repeat_interleave as repeat_interleave
     from pypto.language import reshape as reshape
     from pypto.language import right_shift as right_shift
     from pypto.language import rint as rint
+    from pypto.language import roll as roll
     from pypto.language import round as round
     from pypto.language import rsqrt as rsqrt
+    from pypto.language import scatter as scatter
+    from pypto.language import scatter_add as scatter_add
     from pypto.language import sigmoid as sigmoid
     from pypto.language import sign as sign
     from pypto.language import signbit as signbit
     from pypto.language import sin as sin
     from pypto.language import sinh as sinh
+    from pypto.language import sort as sort
+    from pypto.language import split as split
     from pypto.language import sqrt as sqrt
     from pypto.language import square as square
+    from pypto.language import squeeze as squeeze
+    from pypto.language import stack as stack
+    from pypto.language import std as std
     from pypto.language import sub as sub
     from pypto.language import subtract as subtract
     from pypto.language import sum as sum
+    from pypto.language import swapaxes as swapaxes
+    from pypto.language import take as take
+    from pypto.language import take_along_axis as take_along_axis
     from pypto.language import tan as tan
     from pypto.language import tanh as tanh
+    from pypto.language import topk as topk
     from pypto.language import transpose as transpose
+    from pypto.language import tril as tril
+    from pypto.language import triu as triu
     from pypto.language import true_divide as true_divide
     from pypto.language import trunc as trunc
+    from pypto.language import unsqueeze as unsqueeze
+    from pypto.language import var as var
     from pypto.language import where as where
     from pypto.language import zeros as zeros
+    from pypto.language import zeros_like as zeros_like
     from pypto.tile_function import fuse as fuse
     from pypto.tile_function import tile as tile
 
 _LANGUAGE = (
-    "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
-    "bitwise_and bitwise_invert bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor block "
-    "broadcast_to cast cbrt ceil clamp clip concat cond copysign cos cosh deg2rad degrees div divide empty eq equal "
-    "erf erfc exp exp2 expm1 fabs fix floor floor_div floor_divide fmax fmin fmod full gcd ge get_block_id greater "
-    "greater_equal gt hypot invert isfinite isinf isnan le left_shift less less_equal log log10 log1p log2 "
-    "logaddexp logical_and logical_not logical_or logical_xor loop lt matmul max maximum mean min minimum mod mul "
-    "multiply ne neg negative nn not_equal ones positive pow power rad2deg radians reciprocal remainder reshape "
-    "right_shift rint round rsqrt sigmoid sign signbit sin sinh sqrt square sub subtract sum tan tanh transpose "
-    "true_divide trunc where zeros"
+    "abs absolute acos acosh add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
+    "argsort asin asinh atan atan2 atanh bitwise_and bitwise_invert bitwise_left_shift bitwise_not bitwise_or "
+    "bitwise_right_shift bitwise_xor block broadcast_to cast cbrt ceil chunk clamp clip concat cond copysign cos cosh "
+    "count_nonzero cumprod cumsum deg2rad degrees div divide empty empty_like eq equal erf erfc exp exp2 expand_dims "
+    "expm1 eye fabs fix flip floor floor_div floor_divide fmax fmin fmod full full_like gather gcd ge get_block_id "
+    "greater greater_equal gt hypot index_add index_copy index_select invert isfinite isinf isnan le left_shift less "
+    "less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor logsumexp loop lt "
+    "matmul max maximum mean min minimum mod moveaxis mul multiply ne neg negative nn not_equal one_hot ones "
+    "ones_like positive pow power prod rad2deg radians reciprocal remainder repeat repeat_interleave reshape "
+    "right_shift rint roll round rsqrt scatter scatter_add sigmoid sign signbit sin sinh sort split sqrt square "
+    "squeeze stack std sub subtract sum swapaxes take take_along_axis tan tanh topk transpose tril triu true_divide "
+    "trunc unsqueeze var where zeros zeros_like"
 )
 
 _HOMES: dict[str, str] = {

@@ -19,7 +19,7 @@ from pypto.ir.index import Symbol
 if TYPE_CHECKING:
     from pypto.codegen.llvm.nest_emitter import NestEmitter, Shifts
 
-REPORT = """define internal void @pypto_report(ptr %status, i64 %site, i64 %position, i64 %value) cold noinline nounwind {
+REPORT = """define internal void @pypto_report(ptr %status, i64 %site, i64 %position, i64 %value) nounwind {
   br label %acquire
 acquire:
   %seen = cmpxchg ptr %status, i64 0, i64 1 acquire monotonic, align 8

@@ -16,8 +16,8 @@ def redirected(
 ) -> list[Statement] | None:
     """Return the statements with all writes to `local` going to `array` at `place`; None when that could be seen.
 
-    It could when something reads `local`, when it is the target of a reduction to fewer elements, or when anything from the first of
-    the writes on touches `array`.
+    It could when something reads `local`, when it is the target of a reduction to fewer elements, or when anything
+    from the first of the writes on touches `array`.
     """
     first = next((number for number, item in enumerate(statements) if _touches(item, local)), None)
     if first is None or any(_touches(item, array) for item in statements[first:]):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import operator
 from typing import Any, NoReturn
 
-from pypto.ir.index import Extent, Index, symbols
+from pypto.ir.index import Extent, Index, IndexOperation, Symbol, symbols
 from pypto.tracing.context import Specialise, Tracer
 
 
@@ -66,6 +66,8 @@ def as_extent(value: Any) -> Extent | None:
     """Return the extent that a Python object stands for, or None when it is no whole number."""
     if isinstance(value, SymbolicExtent):
         return value.extent
+    if isinstance(value, (Symbol, IndexOperation)):
+        return value
     if isinstance(value, bool):
         return None
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ from pypto.tracing.context import Tracer
 from pypto.tracing.contractions import dotted, multiplied
 from pypto.tracing.elementwise import select
 from pypto.tracing.functions import ARRAY_FUNCTIONS, UFUNCS, clipped
+from pypto.tracing.numpy_functions import FUNCTIONS
 from pypto.tracing.shaping import (
     a_tile,
     broadcasted,
@@ -83,12 +83,6 @@ def _pad(tile: Any, pad_width: Any, mode: str = "constant", constant_values: Any
     return padded(tile, pad_width, constant_values)
 
 
-def _expand_dims(tile: Any, axis: int) -> Tile:
-    position = operator.index(axis)
-    rank = tile.ndim + 1
-    return tile[(*(slice(None),) * (position % rank), None)]  # type: ignore[no-any-return]  # a tile
-
-
 def _new_like(number: int | None) -> Callable[..., Tile]:
     def make(tile: Any, dtype: Any = None) -> Tile:
         from pypto.tracing.shaping import new_tile
@@ -115,10 +109,11 @@ def _where(*arguments: Any) -> Tile:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **FUNCTIONS,
     **ARRAY_FUNCTIONS,
     "amax": _reduction("max"), "amin": _reduction("min"), "broadcast_to": broadcasted, "clip": _clip,
     "concatenate": _concatenate, "copy": lambda tile: tile.copy(), "dot": dotted, "empty_like": _new_like(None),
-    "expand_dims": _expand_dims, "full_like": _full_like, "max": _reduction("max"), "mean": _reduction("mean"),
+    "full_like": _full_like, "max": _reduction("max"), "mean": _reduction("mean"),
     "min": _reduction("min"), "ndim": lambda tile: tile.ndim, "ones_like": _new_like(1), "pad": _pad,
     "reshape": _reshape, "shape": lambda tile: tile.shape, "size": lambda tile: tile.size, "sum": _reduction("sum"),
     "transpose": lambda tile, axes=None: permuted(tile, axes), "where": _where,

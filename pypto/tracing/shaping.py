@@ -94,7 +94,7 @@ def reduce_named(name: str, operand: Any, axis: Any, keepdims: Any, others: dict
     return reduce_tile(name, tile, axes_of(tracer, axis, tile.rank), bool(keepdims))
 
 
-_ACCUMULATED = {"sum": I64, "mean": F32}
+_ACCUMULATED = {"sum": I64, "prod": I64, "mean": F32}
 
 
 def reduce_tile(name: str, tile: Tile, axes: tuple[int, ...], keepdims: bool) -> Tile:

@@ -9,10 +9,11 @@ from pypto.ir.dtypes import DType, compute_type
 from pypto.ir.index import Extent, Index
 from pypto.ir.nodes import Value
 from pypto.ir.operations.rules import show_shape
+from pypto.tracing.array_methods import ArrayMethods
 from pypto.tracing.context import Tracer
+from pypto.tracing.elementwise_methods import ElementwiseMethods
 from pypto.tracing.extents import shown, specialise
 from pypto.tracing.indexing import Picked, composed, resolve
-from pypto.tracing.methods import ElementwiseMethods
 from pypto.tracing.storage import Cell, Fresh, Storage
 from pypto.tracing.values import (
     Ranges,
@@ -53,7 +54,7 @@ class Outputs(Mapping[str, "Tile"]):
             raise AttributeError(name) from None
 
 
-class Tile(ElementwiseMethods):
+class Tile(ArrayMethods, ElementwiseMethods):
     """A traced array: a view (ranges and axis order) of a storage.
 
     NumPy's rules hold: indexing, ``.T`` and reshape give views; ``t[...] = v`` and ``t op= v`` change the elements
@@ -213,6 +214,12 @@ class Tile(ElementwiseMethods):
 
     def __getitem__(self, key: Any) -> Tile:
         self.check(self.tracer)
+        if isinstance(key, (Tile, tuple)):
+            from pypto.tracing.indexed import by_tile
+
+            found = by_tile(self, key)
+            if found is not None:
+                return found
         picked = resolve(self.tracer, key, self.extents)
         tile = self._view(picked)
         self.tracer.note("index", self.key, *picked)
@@ -456,68 +463,6 @@ class Tile(ElementwiseMethods):
         return self._apply("ne", self, other)
 
     __hash__ = object.__hash__  # tables hold tiles by identity: == is elementwise
-
-    # -- methods of arrays
-
-    def sum(self, axis: Any = None, keepdims: bool = False, **torch_names: Any) -> Tile:
-        """Sum over `axis` (None: all); integers sum in i64. As `pypto.sum`."""
-        from pypto.tracing.shaping import reduce_named
-
-        return reduce_named("sum", self, axis, keepdims, torch_names)
-
-    def mean(self, axis: Any = None, keepdims: bool = False, **torch_names: Any) -> Tile:
-        """Arithmetic mean over `axis` (None: all); f32 for integers. As `pypto.mean`."""
-        from pypto.tracing.shaping import reduce_named
-
-        return reduce_named("mean", self, axis, keepdims, torch_names)
-
-    def max(self, axis: Any = None, keepdims: bool = False, **torch_names: Any) -> Tile:
-        """Largest element over `axis` (None: all); NaN wins. As `pypto.max`."""
-        from pypto.tracing.shaping import reduce_named
-
-        return reduce_named("max", self, axis, keepdims, torch_names)
-
-    def min(self, axis: Any = None, keepdims: bool = False, **torch_names: Any) -> Tile:
-        """Smallest element over `axis` (None: all); NaN wins. As `pypto.min`."""
-        from pypto.tracing.shaping import reduce_named
-
-        return reduce_named("min", self, axis, keepdims, torch_names)
-
-    def dot(self, other: Any) -> Tile:
-        """Matrix product by numpy.dot's rule, for two tiles of at most two axes."""
-        from pypto.tracing.contractions import dotted
-
-        return dotted(self, other)
-
-    def reshape(self, *shape: Any) -> Tile:
-        """The same elements in another shape, one extent may be -1: a view where NumPy's is."""
-        from pypto.tracing.shaping import reshaped
-
-        return reshaped(self, shape[0] if len(shape) == 1 else shape)
-
-    def transpose(self, *axes: Any) -> Tile:
-        """A view with the axes in another order (default: reversed)."""
-        from pypto.tracing.shaping import permuted
-
-        return permuted(self, axes[0] if len(axes) == 1 else axes or None)
-
-    def flatten(self) -> Tile:
-        """All elements in one axis: a new tile."""
-        return self.reshape(-1).copy()
-
-    def ravel(self) -> Tile:
-        """All elements in one axis: a view where NumPy's is."""
-        return self.reshape(-1)
-
-    def astype(self, dtype: object, rounding: str | None = None) -> Tile:
-        """The tile in another dtype. As `pypto.cast`."""
-        from pypto.tracing.shaping import cast_named
-
-        return cast_named(self, dtype, rounding)
-
-    def to(self, dtype: object) -> Tile:
-        """The tile in another dtype (torch's name). As `pypto.cast`."""
-        return self.astype(dtype)
 
     # -- what needs a number now
 

@@ -21,6 +21,35 @@ ENTRIES: dict[str, Entry] = {
         "a tile of {rank} axes is indexed by one of {other} along one of its axes",
         "give the indices {rank} axes too, extents of 1 broadcast: `indices.reshape(...)` or `indices[:, None]`",
     ),
+    "arange-number": Entry(
+        "arange takes numbers known while the kernel is traced, not {number!r}",
+        "give Python numbers or elements of `.shape`; add a scalar argument to the result instead",
+    ),
+    "correction-kind": Entry(
+        "the correction of a variance is {correction!r}, not a number",
+        "write correction=1 for the sample variance, 0 for that of all elements",
+    ),
+    "count-kind": Entry(
+        "{what} is {number!r}, and has to be a whole number known while the kernel is traced",
+        "give a Python int of at least 1, or 0 where nothing is meant",
+    ),
+    "index-extents": Entry(
+        "indices of shape {index} reach over axis {axis} of a tile of shape {shape}",
+        "make axis {axis} of the indices no longer than that of the tile",
+    ),
+    "matrix-needed": Entry(
+        "{function} takes a tile of at least two axes, and this one has {rank}", "add an axis: `x[None, :]`"
+    ),
+    "roll-shifts": Entry("shifts {shifts} are not as many as axes {axes}", "give one shift for each axis"),
+    "scatter-reduce": Entry(
+        "scatter does not combine by {reduce!r}", "leave reduce out to replace elements, or write reduce='add'"
+    ),
+    "split-sizes": Entry(
+        "pieces of sizes {sizes} do not make axis {axis} of extent {extent}", "give sizes that add up to {extent}"
+    ),
+    "squeeze-extent": Entry(
+        "axis {axis} has extent {extent} and cannot be dropped", "name axes of extent 1 only, or pick one element of it"
+    ),
     "too-many-wanted": Entry(
         "{count} elements are wanted along axis {axis}, which has {extent}", "ask for at most {extent} of them"
     ),
