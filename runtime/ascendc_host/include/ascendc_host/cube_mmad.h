@@ -5,9 +5,18 @@
 
 namespace ascendc_host {
 
-// Sums of an instruction are exact up to double precision and round once to f32; sums of whole numbers wrap.
+// Sums of f32 round after each product, in the order of k (assumed); sums of whole numbers wrap.
 template <typename U>
-using SumOf = std::conditional_t<std::is_integral_v<U> || std::is_same_v<U, AscendC::int4b_t>, int64_t, double>;
+using SumOf = std::conditional_t<std::is_integral_v<U> || std::is_same_v<U, AscendC::int4b_t>, int32_t, float>;
+
+inline void accumulate(float& sum, float factor, float other)
+{
+    sum = static_cast<float>(static_cast<double>(factor) * static_cast<double>(other) + static_cast<double>(sum));
+}
+inline void accumulate(int32_t& sum, int32_t factor, int32_t other)
+{
+    sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(factor * other));
+}
 
 // Sizes of a product, and where each element lies.
 template <typename U>
@@ -114,16 +123,6 @@ struct StartRow {
     }
 };
 
-template <typename T, typename S>
-T narrow_sum(S sum)
-{
-    if constexpr (std::is_same_v<T, float>) {
-        return static_cast<float>(sum);
-    } else {
-        return static_cast<T>(static_cast<uint32_t>(static_cast<uint64_t>(sum)));
-    }
-}
-
 // Lanes of the fractals beyond the matrix hold nothing afterwards.
 template <typename T, typename U>
 void multiply(const Product<U>& product, Start start, int64_t bias)
@@ -140,11 +139,11 @@ void multiply(const Product<U>& product, Start start, int64_t bias)
             const SumOf<U> factor = operands.a[row * product.k + k];
             const SumOf<U>* line = operands.b.data() + k * product.n;
             for (int64_t column = 0; column < product.n; ++column) {
-                sums[column] += factor * line[column];
+                accumulate(sums[column], factor, line[column]);
             }
         }
         for (int64_t column = 0; column < product.n; ++column) {
-            results[row * product.n + column] = narrow_sum<T>(sums[column]);
+            results[row * product.n + column] = sums[column];
             valid[row * product.n + column] = operands.a_valid[row] & operands.b_valid[column] & first.valid[column];
         }
     }

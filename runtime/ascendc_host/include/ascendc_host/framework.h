@@ -53,8 +53,32 @@ constexpr AscendC::TPosition queue_source(AscendC::TPosition position)
     }
 }
 
+class FrameOwner {
+public:
+    virtual ~FrameOwner() noexcept(false) {}
+    virtual void forget(class QueueBase* queue) = 0;
+};
+
 class QueueBase {
 public:
+    FrameOwner* owner = nullptr;
+
+    QueueBase() = default;
+    QueueBase(const QueueBase&) = delete;
+    QueueBase& operator=(const QueueBase&) = delete;
+
+    // Queues go before or after their pipe.
+    ~QueueBase()
+    {
+        if (owner != nullptr) {
+            owner->forget(this);
+            if (std::uncaught_exceptions() == 0) {
+                report_leaks();
+                settle(Location());
+            }
+        }
+    }
+
     std::vector<FrameBuffer> buffers;
     AscendC::TPosition position = AscendC::TPosition::VECIN;
     std::deque<int32_t> waiting;
@@ -327,8 +351,19 @@ public:
 };
 
 // Hands out bytes of one memory after the other, and owns the event ids.
-class TPipeBase {
+class TPipeBase : public ascendc_host::FrameOwner {
 public:
+    ~TPipeBase() noexcept(false) override
+    {
+        for (ascendc_host::QueueBase* queue : queues_) {
+            queue->owner = nullptr;
+        }
+    }
+    void forget(ascendc_host::QueueBase* queue) override
+    {
+        queues_.erase(std::remove(queues_.begin(), queues_.end(), queue), queues_.end());
+    }
+
     template <typename Queue>
     bool InitBuffer(Queue& queue, uint8_t number, uint32_t bytes, Location at = Location::here())
     {
@@ -345,6 +380,7 @@ public:
             ascendc_host::core().report("buffer-count", at, ascendc_host::format("%u buffers: a pipe holds at most 64", count_));
         }
         ascendc_host::QueueBase* base = &queue;
+        base->owner = this;
         queues_.push_back(base);
         return true;
     }
@@ -385,6 +421,7 @@ protected:
         for (ascendc_host::QueueBase* queue : queues_) {
             queue->report_leaks();
             queue->settle(at);
+            queue->owner = nullptr;
         }
         queues_.clear();
     }
@@ -446,7 +483,7 @@ public:
         Init();
         ascendc_host::current_pipe() = this;
     }
-    ~TPipe() noexcept(false)
+    ~TPipe() noexcept(false) override
     {
         if (std::uncaught_exceptions() == 0) {
             Destroy();

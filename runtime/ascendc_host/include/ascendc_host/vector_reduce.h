@@ -423,24 +423,24 @@ ASCENDC_HOST_EXTREME(ReduceMax, MAX)
 ASCENDC_HOST_EXTREME(ReduceMin, MIN)
 
 // The new names take (mask, repeat) throughout.
-template <ReduceType type, typename T, bool isSetMask = true, typename Mask>
-void ReduceRepeat(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Mask& mask, int64_t repeatTime, int64_t dstRepStride,
+template <ReduceType type, typename T, typename U = T, bool isSetMask = true, typename Mask>
+void ReduceRepeat(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, int64_t repeatTime, int64_t dstRepStride,
                   int64_t srcBlkStride, int64_t srcRepStride, ReduceOrder order = ReduceOrder::ORDER_VALUE_INDEX, Location at = Location::here())
 {
     ascendc_host::VectorCall call("ReduceRepeat", at);
     const auto lanes = ascendc_host::mask_lanes<T>(call, mask, repeatTime, isSetMask);
     ascendc_host::reduce_repeats(call, "ReduceRepeat", lanes, dst, src, type, {repeatTime, dstRepStride, srcBlkStride, srcRepStride}, order);
 }
-template <ReduceType type, typename T, bool isSetMask = true, typename Mask>
-void ReduceDataBlock(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Mask& mask, int64_t repeatTime, int64_t dstRepStride,
+template <ReduceType type, typename T, typename U = T, bool isSetMask = true, typename Mask>
+void ReduceDataBlock(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, int64_t repeatTime, int64_t dstRepStride,
                      int64_t srcBlkStride, int64_t srcRepStride, Location at = Location::here())
 {
     ascendc_host::VectorCall call("ReduceDataBlock", at);
     const auto lanes = ascendc_host::mask_lanes<T>(call, mask, repeatTime, isSetMask);
     ascendc_host::reduce_groups(call, "ReduceDataBlock", lanes, dst, src, type, {repeatTime, dstRepStride, srcBlkStride, srcRepStride}, 32 / sizeof(T));
 }
-template <ReduceType type, typename T, bool isSetMask = true, typename Mask>
-void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Mask& mask, int64_t repeatTime, int64_t dstRepStride,
+template <ReduceType type, typename T, typename U = T, bool isSetMask = true, typename Mask>
+void ReducePairElem(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, int64_t repeatTime, int64_t dstRepStride,
                     int64_t srcBlkStride, int64_t srcRepStride, Location at = Location::here())
 {
     ascendc_host::VectorCall call("ReducePairElem", at);
