@@ -254,7 +254,7 @@ class _Function:
         if group.tasks[0].contraction is not None:
             ContractionEmitter(self, group.tasks[0]).emit()
             return
-        planned = loop_plan.plan(group, self.machine)
+        planned = loop_plan.plan(group, self.machine, self.program.ranges)
         nest = NestEmitter(self.builder, self.frames, self.indices, self.memory, planned, self.program.ranges)
         reduced = group.reduced
         streamed = streaming.streamed_target(group, planned, self.phase.body)

@@ -52,7 +52,7 @@ class LoopPlan:
         return self.vector is not None and self.vector.symbol in symbols
 
 
-def plan(group: Group, machine: Machine) -> LoopPlan:
+def plan(group: Group, machine: Machine, ranges: affine.Ranges) -> LoopPlan:
     """Return the loops of a group."""
     first = group.tasks[0]
     reduced = group.reduced or frozenset()
@@ -64,7 +64,7 @@ def plan(group: Group, machine: Machine) -> LoopPlan:
         loops.append(vector)
         lanes = min(_lanes(group, machine, vector.symbol), 1 << max(0, vector.extent - 1).bit_length())
     result = LoopPlan(loops, vector, max(1, lanes), 1)
-    _collect(group, result)
+    _collect(group, result, ranges)
     result.unroll = _unroll(result)
     return result
 
@@ -163,9 +163,12 @@ class _Collector:
     plan: LoopPlan
     loop_symbols: frozenset[Symbol]
     written: frozenset[str]
+    ranges: affine.Ranges
     known: dict[object, int] = field(default_factory=dict)
     memory: dict[tuple[str, tuple[Affine, ...]], int] = field(default_factory=dict)
     """What the group's earlier tasks stored to the element of this turn."""
+    aliases: dict[Symbol, Affine] = field(default_factory=dict)
+    """Symbols of checked indices that an equal node checked before."""
 
     def task(self, task: Task) -> None:
         places: list[int] = []
@@ -182,7 +185,7 @@ class _Collector:
 
     def node(self, node: Node, places: list[int]) -> int:
         if places and node.operands:
-            node = replace(node, operands=tuple(places[position] for position in node.operands))
+            node = self.renamed(replace(node, operands=tuple(places[position] for position in node.operands)))
         if node.access is not None:
             stored = self.memory.get((node.access.array.name, node.access.index))
             if stored is not None:
@@ -193,7 +196,22 @@ class _Collector:
             key = (node.kind, node.dtype.name, node.name, node.operands, repr(node.attributes), repr(node.value))
         if key not in self.known:
             self.known[key] = self.append(node)
-        return self.known[key]
+        place = self.known[key]
+        first = self.plan.nodes[place].symbol
+        if node.symbol is not None and first is not None and node.symbol != first:
+            self.aliases[node.symbol] = affine.symbol(first)
+        return place
+
+    def renamed(self, node: Node) -> Node:
+        """Return the node with checked indices under the symbols of the nodes that are kept."""
+        if not self.aliases:
+            return node
+        if node.access is not None:
+            index = tuple(affine.substitute(item, self.aliases, self.ranges) for item in node.access.index)
+            return replace(node, access=replace(node.access, index=index))
+        if isinstance(node.value, Affine):
+            return replace(node, value=affine.substitute(node.value, self.aliases, self.ranges))
+        return node
 
     def append(self, node: Node) -> int:
         self.plan.nodes.append(node)
@@ -213,10 +231,10 @@ class _Collector:
         return own.union(*(self.plan.symbols[position] for position in node.operands))
 
 
-def _collect(group: Group, plan: LoopPlan) -> None:
+def _collect(group: Group, plan: LoopPlan, ranges: affine.Ranges) -> None:
     symbols = frozenset(axis.symbol for axis in plan.loops)
     written = frozenset(task.target.array.name for task in group.tasks if task.reduction is None)
-    collector = _Collector(plan, symbols, written)
+    collector = _Collector(plan, symbols, written, ranges)
     for task in group.tasks:
         collector.task(task)
 

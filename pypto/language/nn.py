@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pypto.ir.dtypes import F32
-from pypto.language import activations, contractions
+from pypto.language import activations, contractions, indexing, lookups, normalization
 from pypto.tracing.elementwise import apply, convert
 from pypto.tracing.shaping import a_tile, axes_of, one_name, padded, reduce_named, reduce_tile, shape_of
 from pypto.tracing.tiles import Tile
@@ -42,6 +42,13 @@ tanh = activations.tanh
 conv2d = contractions.conv2d
 linear = contractions.linear
 scaled_dot_product_attention = contractions.scaled_dot_product_attention
+batch_norm = normalization.batch_norm
+cross_entropy = lookups.cross_entropy
+embedding = lookups.embedding
+group_norm = normalization.group_norm
+log_softmax = normalization.log_softmax
+one_hot = indexing.one_hot
+rotary_embedding = lookups.rotary_embedding
 
 
 def softmax(x: Any, axis: Any = -1, **torch_names: Any) -> Tile:
@@ -122,11 +129,13 @@ def _real(x: Any, function: str) -> Tile:
     return tile if tile.dtype_.is_float else convert(tile, F32)
 
 
-def pad(x: Any, pad_width: Any, value: bool | int | float = 0) -> Tile:
+def pad(x: Any, pad_width: Any, value: bool | int | float = 0, mode: str = "constant") -> Tile:
     """x with `value` before and after each axis: ``pad(x, ((2, 2), (1, 0)))``, one pair or one number for all axes.
 
-    As numpy.pad with mode "constant". Raises UserError ``pad-widths``.
+    As numpy.pad with mode "constant", the only one. Raises UserError ``pad-widths`` or ``pad-mode``.
     """
+    if mode != "constant":
+        raise a_tile(x, "pypto.nn.pad").tracer.error("pad-mode", mode=mode)
     return padded(x, pad_width, value)
 
 
@@ -138,6 +147,11 @@ def reduce_sum(x: Any, axes: Any = None, keepdims: bool = False) -> Tile:
 def reduce_mean(x: Any, axes: Any = None, keepdims: bool = False) -> Tile:
     """Arithmetic mean over `axes` (None: all). As `pypto.mean`."""
     return reduce_named("mean", x, axes, keepdims, {})
+
+
+def reduce_prod(x: Any, axes: Any = None, keepdims: bool = False) -> Tile:
+    """Product over `axes` (None: all). As `pypto.prod`."""
+    return reduce_named("prod", x, axes, keepdims, {})
 
 
 def reduce_max(x: Any, axes: Any = None, keepdims: bool = False) -> Tile:

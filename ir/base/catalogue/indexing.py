@@ -14,7 +14,7 @@ ENTRIES: dict[str, Entry] = {
         "convert them with `pypto.cast(indices, 'int64')`; to choose by a mask write `pypto.where(mask, x, y)`",
     ),
     "index-out-of-range": Entry(
-        "index {value} at position {position} of the indices of {operation} is no element of an axis of extent {extent}",
+        "index {value} at position {position} of the indices of {operation} is no element of an axis of {extent}",
         "{advice}",
     ),
     "index-rank": Entry(
@@ -39,6 +39,25 @@ ENTRIES: dict[str, Entry] = {
     ),
     "matrix-needed": Entry(
         "{function} takes a tile of at least two axes, and this one has {rank}", "add an axis: `x[None, :]`"
+    ),
+    "loss-reduction": Entry("a loss cannot be reduced by {reduction!r}", "write reduction='mean', 'sum' or 'none'"),
+    "norm-channels": Entry(
+        "{function} normalises channels, which are axis 1, and the tile has {rank} axes", "add an axis: `x[None, :]`"
+    ),
+    "norm-groups": Entry(
+        "{groups!r} groups do not divide {channels} channels", "give a number of groups that divides the channels"
+    ),
+    "norm-training": Entry(
+        "batch_norm with training=True changes running statistics, which kernels do not",
+        "use it for inference, or compute `pypto.mean` and `pypto.var` of the batch and write them out",
+    ),
+    "pad-mode": Entry(
+        "pad fills with a constant and has no mode {mode!r}",
+        "leave mode out; for reflected or repeated edges join slices: `pypto.concat([x[2:0:-1], x])`",
+    ),
+    "rotary-width": Entry(
+        "rotary_embedding turns pairs of the last axis, which has {width} elements, by angles of shape {angles}",
+        "make the last axis even, and that of cos and sin as long or half as long",
     ),
     "roll-shifts": Entry("shifts {shifts} are not as many as axes {axes}", "give one shift for each axis"),
     "scatter-reduce": Entry(
