@@ -7,10 +7,11 @@ import struct
 
 import numpy as np
 
-from pypto.ir.dtypes import BF16, BOOL, F16, F32, I8, I16, I32, I64, U8, DType
+from pypto.ir.dtypes import BF16, BOOL, F16, F32, F64, I8, I16, I32, I64, U8, DType
 from pypto.ir.nodes import Pipe
 
 CPP_TYPES: dict[DType, str] = {
+    F64: "double",
     F32: "float",
     F16: "half",
     BF16: "bfloat16_t",
@@ -21,7 +22,7 @@ CPP_TYPES: dict[DType, str] = {
     U8: "uint8_t",
     BOOL: "uint8_t",
 }
-"""Element types in memory. A boolean in a register is a C++ bool."""
+"""Element types in memory (f64 only of arrays that a kernel does not touch). A boolean in a register is a C++ bool."""
 
 
 def register_type(dtype: DType) -> str:

@@ -11,8 +11,8 @@ from pypto.tracing.tiles import Tile
 def matmul(x: Any, y: Any, out_dtype: object = None) -> Tile:
     """Matrix product (..., m, k) x (..., k, n), also written ``x @ y``; leading axes broadcast, as in numpy.matmul.
 
-    A 1-D operand counts as one row (x) or one column (y) and leaves no axis. f16 and bf16 add up in f32 and round once;
-    i8 and u8 add up in i32, which is the result's dtype; other integers wrap. `out_dtype` is the dtype of the result.
+    A 1-D operand counts as one row (x) or one column (y) and leaves no axis. f16 and bf16 add up in f32; i8 and u8
+    add up in i32, which is the result's dtype; other integers wrap. `out_dtype` is the dtype of the result.
     An empty k gives 0. Raises UserError ``matmul-shapes`` or ``matmul-scalar``.
     """
     return multiplied(x, y, out_dtype)

@@ -39,7 +39,7 @@ def multiplied(left: Any, right: Any, out_dtype: object = None, function: str = 
     product = tracer.emit("matmul", lifted)
     shape = product.shape[len(tracer.hidden) :]
     kept = shape[:-2] + (shape[-2:-1] if x.rank > 1 else ()) + (shape[-1:] if y.rank > 1 else ())
-    return _result(tracer, reform(tracer, product, kept), dtype)
+    return _result(tracer, reform(tracer, product, kept), dtype, wanted is not None)
 
 
 def _product_types(tiles: tuple[Tile, ...], wanted: DType | None) -> tuple[DType, DType | None]:
@@ -64,9 +64,10 @@ def _operand(tracer: Tracer, tile: Tile, shape: Shape, dtype: DType | None) -> V
     return reform(tracer, value, shape)
 
 
-def _result(tracer: Tracer, value: Value, dtype: DType) -> Tile:
-    """Return `value` as a tile of `dtype`, rounded to it."""
-    return Tile.of_value(tracer, cast(tracer, cast(tracer, value, dtype), compute_type(dtype)), dtype)
+def _result(tracer: Tracer, value: Value, dtype: DType, rounds: bool = False) -> Tile:
+    """Return `value` as a tile of `dtype`; it rounds to f16 or bf16 only where the user asked for that dtype."""
+    value = cast(tracer, value, dtype) if rounds else value
+    return Tile.of_value(tracer, cast(tracer, value, compute_type(dtype)), dtype)
 
 
 def dotted(left: Any, right: Any) -> Tile:
