@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.shadow import PYPTO, STORAGE, Refused, Shadow, compute, is_float
+from fuzz.elementwise import PYPTO
+from fuzz.shadow import STORAGE, Refused, Shadow, compute, is_float
 
 EXTENTS = (1, 1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 31, 32, 33, 64)
 DTYPES = ("float32",) * 8 + (
@@ -346,6 +347,12 @@ UNARY = (
     "pypto.rsqrt(pypto.abs({x}) + 0.25)", "pypto.reciprocal(pypto.abs({x}) + 0.5)", "pypto.tanh({x})", "pypto.erf({x})",
     "pypto.sigmoid({x})", "pypto.nn.relu({x})", "pypto.nn.gelu({x})", "pypto.nn.gelu({x}, approximate=\"tanh\")", "{x} * {x}", "{x} ** 2", "{x} ** 3",
     "pypto.abs({x}) ** 0.5", "(pypto.abs({x}) + 0.5) ** -1",
+    "pypto.exp2(pypto.clip({x}, -6.0, 6.0))", "pypto.expm1(pypto.minimum({x}, 3.0))", "pypto.log1p(pypto.abs({x}))", "pypto.log2(pypto.abs({x}) + 0.5)",
+    "pypto.log10(pypto.abs({x}) + 0.25)", "pypto.cbrt({x})", "pypto.sin(pypto.clip({x}, -100.0, 100.0))", "pypto.cos(pypto.clip({x}, -100.0, 100.0))",
+    "pypto.atan({x})", "pypto.asin(pypto.tanh({x}) * 0.75)", "pypto.acos(pypto.tanh({x}) * 0.75)", "pypto.sinh(pypto.clip({x}, -4.0, 4.0))",
+    "pypto.cosh(pypto.clip({x}, -4.0, 4.0))", "pypto.asinh({x})", "pypto.erfc({x})", "pypto.nn.leaky_relu({x}, 0.25)", "pypto.nn.elu({x})",
+    "pypto.nn.silu({x})", "pypto.nn.softplus({x})", "pypto.nn.mish({x})", "pypto.nn.hardswish({x})", "pypto.floor({x})", "pypto.ceil({x})",
+    "pypto.round({x})", "pypto.trunc({x} * 0.5)", "pypto.floor({x} * 0.25)",
     "pypto.exp({x})", "pypto.sqrt({x})", "pypto.log({x})", "pypto.reciprocal({x})", "pypto.rsqrt({x})",
 )  # fmt: skip
 
@@ -354,12 +361,35 @@ def unary(grow: Generator) -> bool:
     return grow.define(grow.pick(UNARY).format(x=grow.tile(float=True)))
 
 
+SIMPLE = (
+    "-{x}", "pypto.abs({x})", "~{x}", "pypto.neg({x})", "abs({x})", "pypto.sign({x})", "pypto.isnan({x})", "pypto.isfinite({x})", "pypto.isinf({x})",
+    "pypto.logical_not({x})", "pypto.floor({x})", "{x} << 2", "{x} >> 1", "{x} << 9", "{x} >> 40",
+)  # fmt: skip
+FUNCTIONS_OF_TWO = (
+    "fmod",
+    "hypot",
+    "atan2",
+    "copysign",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "gcd",
+    "left_shift",
+    "right_shift",
+)
+
+
+def function_of_two(grow: Generator) -> bool:
+    left = grow.tile()
+    return grow.define(f"pypto.{grow.pick(FUNCTIONS_OF_TWO)}({left}, {grow.partner(left)})")
+
+
 def simple(grow: Generator) -> bool:
     name = grow.tile()
     if grow.chance(0.1):
         shape = grow.values[name].shape
         return grow.define(grow.pick([f"pypto.zeros({shape}, 'float32')", f"pypto.full({shape}, 2, 'int32')"]))
-    return grow.define(grow.pick(["-{x}", "pypto.abs({x})", "~{x}", "pypto.neg({x})", "abs({x})"]).format(x=name))
+    return grow.define(grow.pick(SIMPLE).format(x=name))
 
 
 def reduction(grow: Generator) -> bool:
@@ -373,6 +403,23 @@ def reduction(grow: Generator) -> bool:
         axis = "None"
     kept = ", keepdims=True" if grow.chance(0.5) else ""
     return grow.define(f"pypto.{grow.pick(['sum', 'sum', 'mean', 'max', 'min'])}({name}, axis={axis}{kept})")
+
+
+PRODUCTS = (
+    "{x} @ {y}",
+    "{x} @ {y}.T",
+    "{x}.T @ {y}",
+    "pypto.matmul({x}, {y}[..., None])",
+    "pypto.matmul({x}, {y}[:5].T)",
+)
+
+
+def product(grow: Generator) -> bool:
+    """A matrix product of a value with one that fits, or with itself transposed."""
+    name = grow.tile(axes=True)
+    others = [other for other in grow.readable() if grow.values[other].ndim]
+    wanted = grow.random.permutation([form.format(x=name, y=other) for other in others for form in PRODUCTS])
+    return any(grow.define(str(expression)) for expression in wanted[:TRIES])
 
 
 def view(grow: Generator) -> bool:
@@ -492,7 +539,7 @@ def loop(grow: Generator) -> bool:
 
 
 ACTIONS = (
-    *(binary,) * 6, *(unary,) * 4, simple, *(reduction,) * 4, *(view,) * 5, *(choice,) * 2, clipping, conversion, joining, normalisation,
+    *(binary,) * 6, *(unary,) * 5, *(function_of_two,) * 2, *(simple,) * 2, *(reduction,) * 4, *(view,) * 5, *(choice,) * 2, product, clipping, conversion, joining, normalisation,
     *(update,) * 3, *(loop,) * 2,
 )  # fmt: skip
 

@@ -538,6 +538,28 @@ def rms_norm(x: Shadow, weight: Shadow | None = None, eps: float = 1e-5) -> Shad
     return mul(result, weight) if weight is not None else result
 
 
+def matmul(left: Shadow, right: Shadow) -> Shadow:
+    """numpy.matmul; bytes add up in i32. Nothing is lost where every partial sum is exact."""
+    if {left.dtype, right.dtype} <= {"int8", "uint8"}:
+        return Shadow(np.matmul(left.value.astype(np.int32), right.value.astype(np.int32)), 0.0, "int32")
+    x, y, dtype = pair(left, right)
+    if dtype == "bool":
+        raise Refused("a product of bools")
+    if not is_float(dtype):
+        return Shadow(np.matmul(x.value, y.value), 0.0, dtype)
+    if not (np.isfinite(x.value).all() and np.isfinite(y.value).all()) and not (x.exact and y.exact):
+        raise Refused("infinity times what may be 0")
+    errors = [np.broadcast_to(tile.error, tile.shape) for tile in (x, y)]
+    with np.errstate(all="ignore"):
+        value, sizes = np.matmul(x.value, y.value), [np.nan_to_num(np.abs(tile.value)) for tile in (x, y)]
+        total = np.matmul(*sizes)
+        carried = np.matmul(sizes[0], errors[1]) + np.matmul(errors[0], sizes[1] + errors[1])
+        dyadic = builtins.all((tile.value * 16 == np.trunc(tile.value * 16)).all() for tile in (x, y))
+        exact = dyadic & (carried == 0) & (total * 256.0 < 2.0**24)
+        error = np.where(exact, 0.0, carried + (x.shape[-1] + 2) * EPSILON[dtype] * total)
+    return checked(value, error, dtype)
+
+
 # ---------------------------------------------------------------- operators, and the namespace a kernel sees
 
 
@@ -559,6 +581,7 @@ def _reflected(function: Callable[..., Shadow]) -> Callable[[Shadow, Any], Shado
 
 
 _OPERATORS = {
+    "matmul": matmul,
     "add": add, "sub": sub, "mul": mul, "truediv": div, "floordiv": floor_div, "mod": remainder,
     "pow": power, "and": bitwise(np.bitwise_and), "or": bitwise(np.bitwise_or), "xor": bitwise(np.bitwise_xor),
 }  # fmt: skip
@@ -574,7 +597,7 @@ for _name, _compare in _COMPARISONS.items():
 
 PYPTO = SimpleNamespace(
     abs=abs, broadcast_to=broadcast_to, cast=cast, clip=clip, concat=concat, erf=erf, exp=exp, full=full, log=log, zeros=zeros, loop=range, max=max,
-    maximum=maximum, mean=mean, min=min, minimum=minimum, neg=neg, reciprocal=reciprocal, reshape=reshape, rsqrt=rsqrt,
+    matmul=matmul, maximum=maximum, mean=mean, min=min, minimum=minimum, neg=neg, reciprocal=reciprocal, reshape=reshape, rsqrt=rsqrt,
     sigmoid=sigmoid, sqrt=sqrt, sum=sum, tanh=tanh, transpose=transpose, where=where,
     nn=SimpleNamespace(relu=relu, gelu=gelu, softmax=softmax, layer_norm=layer_norm, rms_norm=rms_norm, pad=pad),
 )  # fmt: skip

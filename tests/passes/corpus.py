@@ -68,6 +68,16 @@ def functions(shape: tuple[int, ...]) -> Module:
     return k.module()
 
 
+def mathematics(shape: tuple[int, ...], *names: str) -> Module:
+    k = KernelBuilder("mathematics")
+    x = k.input("x", shape)
+    y = k.input("y", shape)
+    for name in names:
+        operands = (x, y) if name in ("atan2", "hypot", "fmod") else (x,)
+        k.output(f"out_{name}", k.op(name, *operands))
+    return k.module()
+
+
 def choices(shape: tuple[int, ...]) -> Module:
     k = KernelBuilder("choices")
     x, y = k.input("x", shape), k.input("y", shape)
@@ -344,6 +354,9 @@ CORPUS: dict[str, Callable[[], Module]] = {
     "sum_i32": lambda: reduction("sum", (9, 33), (1,), I32),
     "max_i32": lambda: reduction("max", (9, 33), (0,), I32),
     "min_i8": lambda: reduction("min", (9, 33), (0, 1), I8),
+    "trigonometry": lambda: mathematics((17, 33), "sin", "cos", "tan", "atan", "atan2"),
+    "hyperbolas": lambda: mathematics((1001,), "sinh", "cosh", "asinh", "expm1", "exp2", "erfc"),
+    "roots": lambda: mathematics((5, 7), "cbrt", "hypot", "fmod", "signbit"),
     "half": lambda: half((65, 33), F16),
     "bfloat": lambda: half((3, 100), BF16),
     "functions": lambda: functions((40, 50)),
