@@ -113,6 +113,8 @@ def _run_in(case: Case, program: Path, place: Path, options: RunOptions) -> Resu
     if report.exists():
         findings, _ = read_report(report.read_text(encoding="utf-8"))
     state, detail = _judge(work, code, printed)
+    if state == "differs" and _own_check(case, work):
+        state = "close"
     return Result(case, state, detail, findings)
 
 
@@ -131,6 +133,17 @@ def _make_data(case: Case, work: Path) -> str:
         if done.returncode != 0:
             return (done.stderr.strip().splitlines() or ["gen_data failed"])[-1]
     return ""
+
+
+def _own_check(case: Case, work: Path) -> bool:
+    """Whether the example's own script is content: expected results of f32 sums depend on the order of the sums."""
+    text = (case.folder / "README.md").read_text(encoding="utf-8")
+    for line in re.findall(r"python3 (\.\./scripts/verify_result\.py[^\n#`]*)", text)[:1]:
+        words = re.sub(rf"\$\{{?{case.variable or 'SCENARIO_NUM'}\}}?", case.scenario, line)
+        words = re.sub(r"(-scenario\w*[= ])\d+", rf"\g<1>{case.scenario}", words) if case.scenario else words
+        done = subprocess.run([sys.executable, *words.split()], cwd=work, capture_output=True, text=True, check=False)
+        return done.returncode == 0 and "pass" in done.stdout
+    return False
 
 
 def _judge(work: Path, code: int, printed: str) -> tuple[str, str]:
@@ -164,7 +177,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--findings", action="store_true", help="print each finding")
     chosen = parser.parse_args()
-    options = RunOptions(chosen.mode, chosen.seed, not chosen.no_auto_sync, chosen.time_limit)
+    options = RunOptions(chosen.mode, chosen.seed, not chosen.no_auto_sync, chosen.time_limit, fill=0)
     with ThreadPoolExecutor(chosen.jobs) as pool:
         results = list(pool.map(lambda case: run(case, options), cases(chosen.folder.resolve(), chosen.only)))
     for result in results:
@@ -175,7 +188,8 @@ def main() -> int:
             print("".join(f"    {finding}\n" for finding in result.findings[:6]), end="")
     passed = sum(result.state == "pass" for result in results)
     clean = sum(result.state == "pass" and not result.findings for result in results)
-    print(f"{passed} of {len(results)} pass, {clean} of them without a finding")
+    close = sum(result.state == "close" for result in results)
+    print(f"{passed} of {len(results)} pass, {clean} of them without a finding; {close} more are close")
     return 0 if passed == len(results) else 1
 
 

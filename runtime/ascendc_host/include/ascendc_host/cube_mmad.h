@@ -5,14 +5,11 @@
 
 namespace ascendc_host {
 
-// Sums of f32 round after each product, in the order of k (assumed); sums of whole numbers wrap.
+// Products and sums of f32 round each, in the order of k (assumed); sums of whole numbers wrap.
 template <typename U>
 using SumOf = std::conditional_t<std::is_integral_v<U> || std::is_same_v<U, AscendC::int4b_t>, int32_t, float>;
 
-inline void accumulate(float& sum, float factor, float other)
-{
-    sum = static_cast<float>(static_cast<double>(factor) * static_cast<double>(other) + static_cast<double>(sum));
-}
+inline void accumulate(float& sum, float factor, float other) { sum += factor * other; }
 inline void accumulate(int32_t& sum, int32_t factor, int32_t other)
 {
     sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(factor * other));

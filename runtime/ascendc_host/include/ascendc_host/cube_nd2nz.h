@@ -44,8 +44,8 @@ struct Nd2Nz {
         return ranges;
     }
 
-    // Rows end with zeros up to 32 bytes; no rows are added.
-    void run(Bytes to, Bytes from) const
+    // Rows end with zeros up to 32 bytes; no rows are added. What lies beyond `readable` bytes of the source has no value.
+    void run(Bytes to, Bytes from, int64_t readable) const
     {
         const int64_t bytes = params.dValue * width;
         for (int64_t matrix = 0; matrix < params.ndNum; ++matrix) {
@@ -54,6 +54,10 @@ struct Nd2Nz {
                 for (int64_t block = 0; block < blocks(); ++block) {
                     const Bytes place = advance(to, target(matrix, row, block));
                     const int64_t count = std::min<int64_t>(32, bytes - block * 32);
+                    if (source(matrix, row) + block * 32 + count > readable) {
+                        fill_bytes(place, 32, false);
+                        continue;
+                    }
                     move_bytes(place, advance(line, block * 32), count);
                     fill_bytes(advance(place, count), 32 - count, true);
                 }
@@ -85,19 +89,24 @@ void copy_nd2nz(Location at, const AscendC::LocalTensor<T>& dst, const AscendC::
     Ranges writes = plan.writes(dst.address);
     call.within(dst, static_cast<int64_t>(last_byte(writes)), "the result");
     const uint64_t last = last_byte(plan.reads(0));
-    GlobalBuffer* buffer = within_global(src.address, last, "DataCopy (ND to NZ)", at);
-    if (!call.legal() || buffer == nullptr) {
+    const bool inside = within_global(src.address, last, "DataCopy (ND to NZ)", at) != nullptr;
+    GlobalBuffer* buffer = global_memory().find(reinterpret_cast<uint64_t>(src.address), true);
+    if (!call.legal() || buffer == nullptr || src.address >= buffer->base + buffer->bytes) {
         return;
     }
+    const int64_t readable = buffer->base + buffer->bytes - src.address;
     Access from;
     from.buffer = buffer;
     from.ranges = plan.reads(src.address - buffer->base);
+    if (!inside) {
+        from.ranges = {{static_cast<uint64_t>(src.address - buffer->base), buffer->bytes}};
+    }
     core().moved[static_cast<int>(Space::GM)][static_cast<int>(dst.space)] += static_cast<uint64_t>(params.ndNum * params.nValue * params.dValue) * sizeof(T);
     const int64_t to = dst.address;
     const Space space = dst.space;
     uint8_t* start = src.address;
     call.issue(PIPE_MTE2, {access_of(dst, std::move(writes), true), std::move(from)}, [=] {
-        plan.run(bytes_at(space, to), {start, buffer->shadow.empty() ? nullptr : buffer->shadow.data() + (start - buffer->base)});
+        plan.run(bytes_at(space, to), {start, buffer->shadow.empty() ? nullptr : buffer->shadow.data() + (start - buffer->base)}, readable);
     });
 }
 
