@@ -34,6 +34,7 @@ types: $(VENV)/.dev-installed  ## check types
 
 docs: $(VENV)/.dev-installed  ## write the parts of the documentation that are generated
 	$(RUN) scripts/operation_list.py --write
+	$(RUN) scripts/function_list.py --write
 	$(RUN) scripts/page_output.py
 
 docs-check: $(VENV)/.dev-installed  ## check the documentation: generated parts, links, code of the README

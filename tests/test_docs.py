@@ -13,8 +13,9 @@ from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 
 
-def test_operation_list_is_that_of_the_table() -> None:
-    script = runpy.run_path(str(ROOT / "scripts" / "operation_list.py"))
+@pytest.mark.parametrize("name", ["operation_list", "function_list"])
+def test_lists_are_those_of_the_code(name: str) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / f"{name}.py"))
     page = script["PAGE"].read_text(encoding="utf-8")
     assert page == script["replaced"](page), "write it anew: make docs"
 

@@ -331,3 +331,66 @@ def test_row_norm_at_awkward_widths(target: str) -> None:
                 run(k, x, g, out, target=target)
                 d = x.astype(np.float64)
                 close(out, d / np.sqrt((d * d).mean(-1, keepdims=True) + 1e-5) * g, rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("target", EVERYWHERE)
+def test_shift_counts_at_and_above_the_width(target: str) -> None:
+    """As in pytorch/pytorch#143555."""
+
+    @tile
+    def k(x, s, left, right):
+        left[:] = x << s
+        right[:] = x >> s
+
+    cases = ((I32, [0, 1, 31, 32, 33, 64]), (I64, [0, 1, 63, 64, 65, 127]), (np.uint8, [0, 1, 7, 8, 9, 100]))
+    for dt, counts in cases:
+        for reps in (1, 5):
+            base = [1000 % 256, 1, 127] if dt == np.uint8 else [1000, 1, -8, -1]
+            x = np.repeat(np.array(base, dt), len(counts) * reps)
+            s = np.resize(np.array(counts, dt), x.size)
+            left, right = np.zeros_like(x), np.zeros_like(x)
+            run(k, x, s, left, right, target=target)
+            same(left, np.left_shift(x, s))
+            same(right, np.right_shift(x, s))
+
+
+@pytest.mark.parametrize("target", EVERYWHERE)
+def test_sine_and_cosine_of_large_arguments(target: str) -> None:
+    """As in tinygrad/tinygrad#17885."""
+
+    @tile
+    def k(x, s, c):
+        s[:] = pypto.sin(x)
+        c[:] = pypto.cos(x)
+
+    x = np.array([0.1, 3.0, 1e1, 1e3, 39800.0, 1e5, 1e6, 1e7, 123456789.0, 3e9, 1e10, 1e15, 1e30, 3.4e38], F32)
+    x = np.concatenate([x, -x])
+    s, c = np.zeros(x.size, F32), np.zeros(x.size, F32)
+    run(k, x, s, c, target=target)
+    wide = x.astype(np.float64)
+    close(s, np.sin(wide), rtol=3e-7, atol=1e-9)
+    close(c, np.cos(wide), rtol=3e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("target", EVERYWHERE)
+def test_per_row_quantisation_with_an_empty_row(target: str) -> None:
+    """A row of zeros has no largest magnitude to divide by; the untaken side of the choice must do no harm."""
+
+    @tile
+    def k(x, q, back):
+        m = pypto.max(pypto.abs(x), axis=-1, keepdims=True)
+        s = pypto.where(m == 0.0, 1.0, m / 127.0)
+        q[:] = cast(pypto.round(x / s), "int8")
+        back[:] = cast(q, "float32") * s
+
+    x = rng(5).standard_normal((5, 320)).astype(F32)
+    x[2] = 0.0
+    x[3] = np.where(np.arange(320) == 7, -4.0, 0.0)
+    q, back = np.zeros(x.shape, np.int8), np.full(x.shape, NAN, F32)
+    run(k, x, q, back, target=target)
+    m = np.abs(x).max(-1, keepdims=True)
+    s = np.where(m == 0, F32(1), m / F32(127))
+    same(q, np.rint(x / s).astype(np.int8))
+    same(back, q.astype(F32) * s)
+    assert (back[2] == 0).all()
+    assert back[3, 7] == -4.0
