@@ -9,7 +9,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -64,14 +64,15 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to run. `threads` is the number of cores that run at the same moment (0: as many as processors)."""
+    """How to run. `threads` is the number of cores that run at the same moment (0: as many as processors);
+    `fill` is the byte that unwritten memory holds (255: a NaN of every floating-point type)."""
 
     mode: Mode = "early"
     seed: int = 0
     auto_sync: bool = False
     time_limit: float = 60.0
     threads: int = 0
-    extra: Mapping[str, str] = field(default_factory=dict)
+    fill: int = 255
 
     def environment(self) -> dict[str, str]:
         """Return the variables that a program of the model reads."""
@@ -81,7 +82,7 @@ class RunOptions:
             "ASCENDC_HOST_SEED": str(self.seed),
             "ASCENDC_HOST_AUTO_SYNC": str(int(self.auto_sync)),
             "ASCENDC_HOST_THREADS": str(self.threads),
-            **self.extra,
+            "ASCENDC_HOST_FILL": str(self.fill),
         }
 
 

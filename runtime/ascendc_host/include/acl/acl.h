@@ -43,7 +43,7 @@ inline aclError aclrtMalloc(void** pointer, size_t bytes, aclrtMemMallocPolicy)
     static int number = 0;
     const size_t room = (bytes + 511) / 512 * 512 + 512;
     *pointer = std::aligned_alloc(512, room);
-    std::memset(*pointer, 0xa5, room);
+    std::memset(*pointer, ascendc_host::fill_byte(), room);
     ascendc_host::global_memory().add(*pointer, bytes, ascendc_host::format("device buffer %d", ++number), false);
     return ACL_SUCCESS;
 }

@@ -230,14 +230,14 @@ private:
         fill(data, shadow, 0, padding.left, padding);
         fill(data, shadow, padding.left + bytes, padding.left + bytes + padding.right, padding);
         const int64_t used = padding.left + bytes + padding.right;
-        std::memset(data + used, 0xff, static_cast<size_t>(whole - used));
+        std::memset(data + used, fill_byte(), static_cast<size_t>(whole - used));
         std::memset(shadow + used, 0, static_cast<size_t>(whole - used));
     }
 
     static void fill(uint8_t* data, uint8_t* shadow, int64_t from, int64_t to, const Padding& padding)
     {
         for (int64_t k = from; k < to; ++k) {
-            data[k] = padding.filled ? padding.pattern[static_cast<size_t>(k - from) % padding.width] : 0xff;
+            data[k] = padding.filled ? padding.pattern[static_cast<size_t>(k - from) % padding.width] : fill_byte();
             shadow[k] = padding.filled ? 0xff : 0;
         }
     }

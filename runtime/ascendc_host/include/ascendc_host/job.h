@@ -102,7 +102,7 @@ private:
     {
         const size_t room = (bytes + 511) / 512 * 512 + 512;
         uint8_t* data = static_cast<uint8_t*>(std::aligned_alloc(512, room));
-        std::memset(data, 0xff, room);
+        std::memset(data, fill_byte(), room);
         global_memory().add(data, bytes, name, initialised);
         return data;
     }

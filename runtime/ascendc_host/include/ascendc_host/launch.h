@@ -82,6 +82,7 @@ inline void read_settings()
     all.seed = number_setting("ASCENDC_HOST_SEED", 0);
     all.auto_sync = number_setting("ASCENDC_HOST_AUTO_SYNC", 0) != 0;
     all.scalar_sync = !all.auto_sync;
+    fill_byte() = static_cast<uint8_t>(number_setting("ASCENDC_HOST_FILL", 255));
     all.threads = static_cast<uint32_t>(number_setting("ASCENDC_HOST_THREADS", 0));
     all.cube_cores = static_cast<uint32_t>(number_setting("ASCENDC_HOST_CUBE_CORES", all.cube_cores));
     all.vector_cores = static_cast<uint32_t>(number_setting("ASCENDC_HOST_VECTOR_CORES", all.vector_cores));

@@ -51,6 +51,13 @@ constexpr Space space_of(AscendC::TPosition position)
     }
 }
 
+// What bytes hold that nothing has written: by default a NaN of every floating-point type.
+inline uint8_t& fill_byte()
+{
+    static uint8_t byte = 0xff;
+    return byte;
+}
+
 // Bytes with a shadow: a bit of the shadow is set when the bit of data was written.
 struct Memory {
     Space space = Space::UB;
@@ -68,10 +75,9 @@ struct Memory {
         reset();
     }
 
-    // What was never written reads as a NaN of every floating-point type.
     void reset()
     {
-        std::memset(data.data(), 0xff, capacity);
+        std::memset(data.data(), fill_byte(), capacity);
         std::memset(shadow.data(), 0, capacity);
         accesses.clear();
     }
