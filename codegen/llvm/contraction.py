@@ -29,6 +29,7 @@ from pypto.codegen.llvm.masked import masked_load, masked_store
 from pypto.codegen.llvm.memory import Memory
 from pypto.codegen.llvm.micro_kernel import MicroKernel
 from pypto.codegen.llvm.program import Access, Array, Axis, Node, Task
+from pypto.codegen.llvm.transposing import pack_transposed, transposable
 from pypto.ir.dtypes import DType
 from pypto.ir.index import Symbol
 
@@ -106,7 +107,7 @@ class ContractionEmitter:
                 self._loops(axes[1:])
             return carried
 
-        start, stop = self._scalar(axes[0].lower), self._scalar(axes[0].upper)
+        start, stop = self.scalar(axes[0].lower), self.scalar(axes[0].upper)
         control.loop(self.host.builder, start, stop, 1, [], turn)
 
     # -- blocks
@@ -125,7 +126,7 @@ class ContractionEmitter:
         self._divide(self.axes.column, width, columns)
 
     def _packed(self, columns: Block, depth: Block, height: int, run: int) -> None:
-        right = self._pack_right(columns, depth)
+        right = self._pack_right(columns, depth, run)
 
         def rows(block: Block) -> None:
             left, steps = self._pack_left(block, depth)
@@ -152,7 +153,7 @@ class ContractionEmitter:
                 body(Block(start, end, size))
             return carried
 
-        start, stop = self._scalar(axis.lower), self._scalar(axis.upper)
+        start, stop = self.scalar(axis.lower), self.scalar(axis.upper)
         control.loop(self.host.builder, start, stop, size, [], turn)
 
     # -- packing
@@ -192,7 +193,7 @@ class ContractionEmitter:
         pitch = array.shape[1]
         return array, ((1, pitch) if is_column_major else (pitch, 1))
 
-    def _pack_right(self, columns: Block, depth: Block) -> Array:
+    def _pack_right(self, columns: Block, depth: Block, run: int) -> Array:
         """Pack panels of a tile's columns, each contiguous: [panel, depth, column]."""
         task, column = self.contraction, self.axes.column
         assert task.contraction is not None
@@ -200,6 +201,10 @@ class ContractionEmitter:
         across = self.tile.columns
         count = -(-columns.extent // across)
         array = self._reserve("right", (count, depth.extent * self.inner, across))
+        found = transposable(self, run)
+        if found is not None:
+            pack_transposed(self, found, columns, depth, array)
+            return array
         source = part(task, task.contraction[1], axes, Access(array, (ZERO, position, ZERO)))
         if column is None:
             self.host.task(source)
@@ -232,8 +237,8 @@ class ContractionEmitter:
         """Emit the loops over the tiles of a block: a panel of the right operand stays in the first cache."""
         builder, right = self.host.builder, operands[1]
         length = affine.subtract(depth.upper, depth.lower)
-        run = builder.binary("mul", self._scalar(length), constant(self.inner, "i64"))
-        first = self._scalar(affine.subtract(depth.lower, self.axes.depth[0].lower))
+        run = builder.binary("mul", self.scalar(length), constant(self.inner, "i64"))
+        first = self.scalar(affine.subtract(depth.lower, self.axes.depth[0].lower))
         adds = builder.compare("icmp ne", first, constant(0, "i64"))
         element = rules.element(self.dtype)
         kernel = MicroKernel(self.tile, element, self.dtype.bytes, *steps, right.shape[2])
@@ -241,7 +246,7 @@ class ContractionEmitter:
 
         def column(index: Register, carried: list[Register]) -> list[Register]:
             with self.host.frames.inner():
-                from_start = builder.binary("sub", index, self._scalar(columns.lower))
+                from_start = builder.binary("sub", index, self.scalar(columns.lower))
                 place = builder.binary("mul", from_start, constant(right.shape[1], "i64"))
                 panel = builder.offset(self.host.memory.pointers[right.name], place, element)
                 self._each(
@@ -249,7 +254,7 @@ class ContractionEmitter:
                 )
             return carried
 
-        start, stop = self._scalar(columns.lower), self._scalar(columns.upper)
+        start, stop = self.scalar(columns.lower), self.scalar(columns.upper)
         control.loop(builder, start, stop, self.tile.columns, [], column)
 
     def _each(self, block: Block, step: int, body: Callable[[Register], None]) -> None:
@@ -258,22 +263,23 @@ class ContractionEmitter:
                 body(index)
             return carried
 
-        control.loop(self.host.builder, self._scalar(block.lower), self._scalar(block.upper), step, [], turn)
+        control.loop(self.host.builder, self.scalar(block.lower), self.scalar(block.upper), step, [], turn)
 
     def _one(self, call: _Call, left: Array, step: int, position: tuple[Register, Register], panel: Register) -> None:
         builder = self.host.builder
-        from_start = builder.binary("sub", position[0], self._scalar(call.rows.lower))
+        from_start = builder.binary("sub", position[0], self.scalar(call.rows.lower))
         place = builder.binary("mul", from_start, constant(step, "i64"))
         panel_of_rows = builder.offset(self.host.memory.pointers[left.name], place, rules.element(self.dtype))
         call.emit(panel_of_rows, panel, position)
 
-    def _scalar(self, form: Affine) -> Register:
+    def scalar(self, form: Affine) -> Register:
+        """Return the value of an index expression."""
         return self.host.indices.scalar(form)
 
 
 @dataclass(slots=True)
 class _Call:
-    """Calls of the micro-kernel for whole tiles, and for tiles that hang over the edge by way of memory of their own."""
+    """Calls of the micro-kernel: for whole tiles, and by way of memory of its own for one that hangs over the edge."""
 
     emitter: ContractionEmitter
     symbol: str
@@ -286,8 +292,8 @@ class _Call:
         host, tile = self.emitter.host, self.emitter.tile
         builder = host.builder
         target, pitch = self._target(position)
-        rows = builder.binary("sub", self.emitter._scalar(self.rows.upper), position[0])
-        columns = builder.binary("sub", self.emitter._scalar(self.columns.upper), position[1])
+        rows = builder.binary("sub", self.emitter.scalar(self.rows.upper), position[0])
+        columns = builder.binary("sub", self.emitter.scalar(self.columns.upper), position[1])
         if self._is_even():
             self._call(left, right, target, constant(pitch, "i64"), self.adds)
             return
