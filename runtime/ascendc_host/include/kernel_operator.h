@@ -22,5 +22,7 @@
 #include "ascendc_host/vector_reduce.h"
 #include "ascendc_host/vector_arrange.h"
 #include "ascendc_host/vector_transpose.h"
+#include "ascendc_host/advanced_math.h"
+#include "ascendc_host/advanced_rows.h"
 #include "ascendc_host/debug.h"
 #include "ascendc_host/launch.h"
