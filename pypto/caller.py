@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from types import TracebackType
 
 from pypto.ir.base.errors import UserError
+
+
+def _from_command_line() -> bool:
+    """Return whether the `pypto` command made the call: then the words of the command are the user's, and have no
+    line.
+    """
+    from pypto.tracing.locations import user_frame
+
+    user, frame = user_frame(), sys._getframe(1)
+    while frame is not user and frame.f_back is not None:
+        if frame.f_globals.get("__package__") == "pypto" and frame.f_code.co_filename.endswith("cli.py"):
+            return True
+        frame = frame.f_back
+    return user is None
 
 
 class PlacedAtCaller:
@@ -18,9 +33,9 @@ class PlacedAtCaller:
     ) -> None:
         if not isinstance(error, UserError) or error.location is not None:
             return
-        from pypto.tracing.locations import Locator, user_frame
+        from pypto.tracing.locations import Locator
 
-        if user_frame() is not None:
+        if not _from_command_line():
             raise UserError(error.name, Locator().here(), **error.details) from None
 
 

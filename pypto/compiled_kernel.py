@@ -344,7 +344,7 @@ class CompiledKernel:
         return Profile(stages, tuple(self._launches))
 
     def _write_file(self, built: Built) -> None:
-        from pypto.saving import write_text
+        from pypto.ir.base.files import write_text
 
         path = self._options.pto_ir_path or (f"{self.name}.pto" if self._options.output_pto_ir else None)
         if path is None or self._file_written:

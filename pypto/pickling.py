@@ -24,16 +24,16 @@ def describe_subject(subject: Subject) -> Any:
     if isinstance(subject, ModuleSubject):
         return subject.module, subject.location
     graph = subject.graph
-    places = tuple(_place(stage, subject.name) for stage in graph.stages)
+    places = tuple(place(stage, subject.name) for stage in graph.stages)
     links = tuple((link.source, link.source_buffer, link.destination, link.destination_buffer) for link in graph.links)
     return places, links
 
 
-def _place(stage: TileFunction, kernel: str) -> Place:
+def place(stage: TileFunction, kernel: str) -> Place:
     """Return module and qualified name of a tile function that can be imported by them."""
     module, name = stage.original.__module__, stage.original.__qualname__
     try:
-        found = _find((module, name))
+        found = find((module, name))
     except (ImportError, AttributeError):
         found = None
     if found is not stage:
@@ -42,7 +42,8 @@ def _place(stage: TileFunction, kernel: str) -> Place:
     return module, name
 
 
-def _find(place: Place) -> Any:
+def find(place: Place) -> Any:
+    """Return what `place` said, after an import of its module."""
     module, name = place
     home = sys.modules.get(module) or importlib.import_module(module)
     return functools.reduce(getattr, name.split("."), home)
@@ -53,6 +54,6 @@ def find_subject(description: Any) -> Subject:
     first, second = description
     if isinstance(first, Module):
         return ModuleSubject(first, second)
-    stages = tuple(_find(place) for place in first)
+    stages = tuple(find(place) for place in first)
     links = [Dependency(stages[a], stages[b], src_buffer=out, dst_buffer=into) for a, out, b, into in second]
     return TracedSubject(link_stages(stages, links))

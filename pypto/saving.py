@@ -5,20 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from pypto.compiler import Built
-from pypto.ir.base.errors import UserError
+from pypto.ir.base.files import write_text
 from pypto.ir.printer import print_module
 
 _ENDINGS = {"cpu": "ll", "ascendc": "cpp"}
-
-
-def write_text(path: Path, text: str) -> Path:
-    """Write `text` and return `path`; folders are made. Raises UserError ``cannot-write``."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError("cannot-write", None, path=str(path), why=error.strerror or str(error)) from None
-    return path
 
 
 def save_texts(folder: Path, built: Built, target: str, explanation: str) -> tuple[Path, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pypto.ir.base.errors import CompilerBug
+from pypto.ir.base.files import write_text
 from pypto.ir.base.settings import current
 from pypto.ir.nodes import Module
 from pypto.ir.passes.manager import FAULTS, Pass, Timing, dump, run_passes
@@ -41,9 +42,7 @@ class Stages:
             return self.run(name, stage, module, *inputs)
         except FAULTS as fault:
             folder = Path(current().dump or tempfile.mkdtemp(prefix="pypto-"))
-            folder.mkdir(parents=True, exist_ok=True)
-            path = folder / f"{len(self.timings):02}-{name}.failed.pto"
-            path.write_text(print_module(module), encoding="utf-8")
+            path = write_text(folder / f"{len(self.timings):02}-{name}.failed.pto", print_module(module))
             what = fault.what if isinstance(fault, CompilerBug) else f"{type(fault).__name__}: {fault}"
             raise CompilerBug(f"stage {name}", what, str(path)) from fault
 
@@ -65,6 +64,5 @@ class Stages:
             dump(result, number, name)
         elif current().dump and (isinstance(result, str) or hasattr(result, "text")):
             folder = Path(current().dump)
-            folder.mkdir(parents=True, exist_ok=True)
             text, ending = (result, "cpp") if isinstance(result, str) else (getattr(result, "text", ""), "ll")
-            (folder / f"{number:02}-{name}.{ending}").write_text(text, encoding="utf-8")
+            write_text(folder / f"{number:02}-{name}.{ending}", text)

@@ -50,6 +50,18 @@ class TileFunction:
 
         return call(self, arguments, keywords)
 
+    def __copy__(self) -> TileFunction:
+        return self
+
+    def __deepcopy__(self, memo: object) -> TileFunction:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by module and name, as Python does functions; raises UserError ``cannot-pickle`` for a local one."""
+        from pypto.pickling import find, place
+
+        return find, (place(self, self.name),)
+
     def __repr__(self) -> str:
         return f"<tile function {self.name} at {self.location}>"
 

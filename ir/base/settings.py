@@ -33,7 +33,7 @@ class Settings:
     target: str = "cpu"
     """Target of `compile` when none is given."""
     cache: str = field(default_factory=_default_cache)
-    """Folder of the object cache; ``off`` disables it."""
+    """Folder of the object cache; ``off`` or an empty text disables it."""
     num_threads: int = 0
     """Threads of the CPU target; 0 for one per core that this process may use."""
     vector_bits: int = 0
@@ -45,21 +45,54 @@ class Settings:
 _NAMES = {item.name: item for item in dataclasses.fields(Settings)}
 
 
-def _parse(name: str, text: str) -> int | bool | str:
+_LEAST = {"debug": 0, "num_threads": 0, "vector_bits": 0, "specializations": 1}
+"""The smallest value of each number; a setting added without one here fails a test."""
+
+
+def _wanted(name: str) -> str:
     kind = type(getattr(Settings(), name))
+    return {int: f"a whole number of at least {_LEAST.get(name, 0)}", bool: "0 or 1", str: "a text"}[kind]
+
+
+def _mistake(name: str, shown: str, value: object) -> UserError:
+    return UserError("setting-value", None, setting=shown, value=value, wanted=_wanted(name))
+
+
+def _parse(name: str, text: str) -> int | bool | str:
+    kind, variable = type(getattr(Settings(), name)), f"PYPTO_{name.upper()}"
+    if kind is str:
+        return _checked(name, variable, text)
     try:
-        if kind is bool:
-            return bool(int(text or "0"))
-        return int(text) if kind is int else text
+        number = int(text)
     except ValueError:
-        raise UserError("setting-value", setting=f"PYPTO_{name.upper()}", value=text, kind=kind.__name__) from None
+        raise _mistake(name, variable, text) from None
+    return _checked(name, variable, bool(number) if kind is bool and number in (0, 1) else number)
+
+
+def _checked(name: str, shown: str, value: object) -> int | bool | str:
+    """Return `value` as the setting keeps it; raises UserError ``setting-value`` for one of another type or range."""
+    kind = type(getattr(Settings(), name))
+    if kind is str and isinstance(value, os.PathLike):
+        value = os.fspath(value)
+    if not isinstance(value, (bool, int, str)) or type(value) is not kind:
+        raise _mistake(name, shown, value)
+    if kind is int and int(value) < _LEAST[name]:
+        raise _mistake(name, shown, value)
+    if name == "cache" and not value:
+        return "off"  # an empty path would be the current folder
+    if name in ("cache", "dump"):
+        return os.path.expanduser(str(value))
+    return value
 
 
 def from_environment(environment: Mapping[str, str]) -> Settings:
-    """Return the settings that `environment` gives; an unknown ``PYPTO_*`` name warns with the nearest one."""
+    """Return the settings that `environment` gives; an unknown ``PYPTO_*`` name warns with the nearest one.
+
+    An empty variable is as good as none, as in most tools. Raises UserError ``setting-value``.
+    """
     values: dict[str, int | bool | str] = {}
     for variable, text in environment.items():
-        if not variable.startswith("PYPTO_"):
+        if not variable.startswith("PYPTO_") or not text:
             continue
         name = variable[6:].lower()
         if name in _NAMES:
@@ -84,15 +117,16 @@ def current() -> Settings:
 
 
 @contextlib.contextmanager
-def settings(**changes: int | bool | str) -> Iterator[Settings]:
+def settings(**changes: int | bool | str | os.PathLike[str]) -> Iterator[Settings]:
     """Change settings inside a ``with`` block: ``with pypto.settings(debug=2):``.
 
-    Raises UserError for a name that is not a setting.
+    Raises UserError ``unknown-setting`` for a name that is not a setting, ``setting-value`` for a wrong value.
     """
     for name in changes:
         if name not in _NAMES:
             raise UserError("unknown-setting", None, setting=name, hint=nearest(name, _NAMES))
-    token = _SCOPED.set(dataclasses.replace(current(), **changes))  # type: ignore[arg-type]  # names checked above
+    values = {name: _checked(name, name, value) for name, value in changes.items()}
+    token = _SCOPED.set(dataclasses.replace(current(), **values))  # type: ignore[arg-type]  # names checked above
     try:
         yield current()
     finally:

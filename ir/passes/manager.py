@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pypto.ir.base.errors import CompilerBug
+from pypto.ir.base.files import write_text
 from pypto.ir.base.settings import current
 from pypto.ir.nodes import Kernel, Level, Module
 from pypto.ir.operations.definition import RuleViolation
@@ -78,10 +79,7 @@ def dump(module: Module, number: int, name: str, note: str = "") -> Path | None:
 
 
 def _write(module: Module, folder: Path, file: str, comment: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / file
-    path.write_text(f"# {comment}\n{print_module(module)}", encoding="utf-8")
-    return path
+    return write_text(folder / file, f"# {comment}\n{print_module(module)}")
 
 
 def _guarded(item: Pass, module: Module, number: int) -> Module:

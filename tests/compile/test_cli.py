@@ -88,6 +88,18 @@ def test_misuse_is_exit_code_2(file):
     assert "no stage called" in run("ir", f"{file}:double", "--emit", "plan", code=2)
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--shape", "x=3,-4"), ("--shape", "=3"), ("--dtype", "x=f17"), ("--target", "gpu"), ("--target", "npu")],
+)
+def test_a_mistake_in_the_words_of_the_command_has_no_line(file, words):
+    assert run("run", f"{file}:double", *words, code=2).startswith("error[")
+
+
+def test_a_mistake_in_the_file_has_its_line(file):
+    assert run("run", f"{file}:shift", code=2).startswith(f"{file}:")
+
+
 def test_a_wrong_result_is_exit_code_1(file, monkeypatch):
     from pypto import cli
     from pypto.result import Result

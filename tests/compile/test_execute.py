@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import threading
@@ -435,6 +436,18 @@ def test_a_fork_while_another_thread_compiles():
     assert os.waitpid(child, 0)[1] == 0
 
 
+def test_tile_functions_pickle_by_name_and_copy_to_themselves():
+    assert pickle.loads(pickle.dumps([doubled, scaled])) == [doubled, scaled]
+    assert copy.deepcopy({"kernel": doubled})["kernel"] is copy.copy(doubled) is doubled
+
+    @tile
+    def local(x, out):
+        out[:] = x
+
+    with pytest.raises(pypto.UserError, match="cannot be imported from module"):
+        pickle.dumps(local)
+
+
 def test_pickling_by_source(target):
     kernel = pypto.compile(scaled, config={"tile_num": 4}, target=target)
     copy = pickle.loads(pickle.dumps(kernel))
@@ -442,3 +455,12 @@ def test_pickling_by_source(target):
     copy.execute(x, out)
     np.testing.assert_array_equal(out, x * 3 + F32(0.5))
     assert (copy.name, copy.target) == (kernel.name, kernel.target)
+
+
+def test_a_written_parameter_of_rank_zero_is_an_array() -> None:
+    @pypto.tile
+    def double(x, out):
+        out[...] = x * 2
+
+    kernel = pypto.compile(double, shapes={"x": (), "out": ()})
+    assert "out: gm f32" in kernel.to_text("tile")

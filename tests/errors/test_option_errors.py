@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 
 import pytest
@@ -144,14 +145,57 @@ def test_unknown_setting():
     error("unknown-setting", "there is no setting called 'debg'", "did you mean 'debug'?", call=scope)
 
 
-def test_setting_of_a_wrong_type():
+@pytest.mark.parametrize(
+    ("variable", "value", "wanted"),
+    [
+        ("PYPTO_DEBUG", "loud", "a whole number of at least 0"),
+        ("PYPTO_NUM_THREADS", "-3", "a whole number of at least 0"),
+        ("PYPTO_SPECIALIZATIONS", "0", "a whole number of at least 1"),
+        ("PYPTO_VERIFY", "yes", "0 or 1"),
+        ("PYPTO_VERIFY", "2", "0 or 1"),
+    ],
+)
+def test_environment_variable_of_a_wrong_value(variable, value, wanted):
     from pypto.ir.base.settings import from_environment
 
+    shown = int(value) if value == "2" or value.lstrip("-").isdigit() else value
     error(
         "setting-value",
-        "PYPTO_DEBUG is 'loud', which is not of type int",
-        call=lambda: from_environment({"PYPTO_DEBUG": "loud"}),
+        f"{variable} is {shown!r}, which is not {wanted}",
+        f"set {variable} to {wanted}",
+        call=lambda: from_environment({variable: value}),
     )
+
+
+@pytest.mark.parametrize(
+    "change", [{"debug": "2"}, {"debug": True}, {"verify": "no"}, {"verify": 1}, {"num_threads": -1}, {"cache": 3}]
+)
+def test_scope_with_a_wrong_value(change):
+    (name,) = change
+
+    def scope():
+        with pypto.settings(**change):
+            pass
+
+    error("setting-value", f"{name} is {change[name]!r}, which is not", call=scope)
+
+
+def test_empty_variables_count_as_not_set_and_folders_may_be_in_the_home_folder(tmp_path, monkeypatch):
+    from pypto.ir.base.settings import Settings, current, from_environment
+
+    names = (field.name for field in dataclasses.fields(Settings))
+    assert from_environment({f"PYPTO_{name.upper()}": "" for name in names}) == Settings()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert from_environment({"PYPTO_CACHE": "~/objects"}).cache == str(tmp_path / "objects")
+    with pypto.settings(dump=tmp_path, cache=""):
+        assert (current().dump, current().cache) == (str(tmp_path), "off")
+
+
+def test_every_number_among_the_settings_has_a_least_value():
+    from pypto.ir.base.settings import _LEAST, Settings
+
+    numbers = {field.name for field in dataclasses.fields(Settings) if type(getattr(Settings(), field.name)) is int}
+    assert numbers == set(_LEAST)
 
 
 def test_unknown_environment_variable_warns_with_the_nearest():
@@ -159,6 +203,22 @@ def test_unknown_environment_variable_warns_with_the_nearest():
 
     with pytest.warns(UserWarning, match="unknown setting PYPTO_DUMB: did you mean 'PYPTO_DUMP'?"):
         from_environment({"PYPTO_DUMB": "x", "HOME": "/"})
+
+
+@pytest.mark.parametrize("target", ["cpu", "ascendc"])
+def test_dump_folder_that_cannot_be_made(tmp_path, target):
+    @pypto.tile(shape=(64,), tile_num=2)
+    def double(x, out):
+        out[:] = x * 2.0
+
+    (tmp_path / "file").write_text("")
+    folder = tmp_path / "file" / "dump"
+
+    def dumped():
+        with pypto.settings(dump=folder):
+            pypto.compile(double, target=target, shapes={"x": (128,), "out": (128,)})
+
+    error("cannot-write", str(folder), "give a path in a folder that you may write to", call=dumped)
 
 
 def test_errors_survive_pickling():

@@ -50,9 +50,7 @@ ENTRIES: dict[str, Entry] = {
     "pto-file": Entry(
         "cannot read {path!r}: {why}", "give the path of a file that `CompiledKernel.save` or `to_text` wrote"
     ),
-    "setting-value": Entry(
-        "{setting} is {value!r}, which is not of type {kind}", "set {setting} to a value of type {kind}"
-    ),
+    "setting-value": Entry("{setting} is {value!r}, which is not {wanted}", "set {setting} to {wanted}"),
     "schedule-meaning": Entry(
         "config {option}={value} would change what {kernel!r} computes: its body runs once per tile, and the decorator "
         "gives {option}={declared}",
