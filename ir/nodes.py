@@ -229,7 +229,8 @@ class Buffer:
     """On-chip storage of one or several values: `depth` slots of `shape` elements each.
 
     `shape` is the storage shape in elements (rows padded to the memory's alignment); `address` is the byte address of
-    slot 0, known from level *planned* on; slots follow each other.
+    slot 0, known at level *planned* at the latest; slots follow each other, at multiples of 256 bytes. Turn k of the
+    innermost loop around all that touches the buffer uses slot k % depth.
     """
 
     name: str
@@ -245,7 +246,8 @@ class Buffer:
         elements = 1
         for extent in self.shape:
             elements *= extent
-        return -(-elements * self.dtype.bytes // 32) * 32
+        alignment = 256 if self.depth > 1 else 32
+        return -(-elements * self.dtype.bytes // alignment) * alignment
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from pypto.codegen.ascendc.expressions import CPP_TYPES
 from pypto.codegen.ascendc.names import identifier
 from pypto.ir.index import Bounds, Extent, Index, IndexOperation, Symbol, add, bounds, ceil_divide, multiply
-from pypto.ir.nodes import Buffer, Kernel, Operation, Value
+from pypto.ir.nodes import Buffer, For, Kernel, Operation, Value
 from pypto.ir.passes.layout import row_multiple, storage_shape, stored_rank, strides, symbol_ranges
 from pypto.ir.passes.pipes import Pipes
+from pypto.ir.passes.slots import rotations
 
 INDENT = "    "
 
@@ -26,6 +27,7 @@ class Emission:
     multiple: int
     ranges: dict[Symbol, Bounds]
     buffers: dict[str, Buffer]
+    rotating: dict[str, For]
     names: dict[str, str] = field(default_factory=dict)
     symbols: dict[Symbol, str] = field(default_factory=dict)
     named: dict[Index, str] = field(default_factory=dict)
@@ -37,7 +39,8 @@ class Emission:
     @staticmethod
     def of(kernel: Kernel) -> Emission:
         buffers = {buffer.name: buffer for buffer in kernel.buffers}
-        emission = Emission(kernel, Pipes.of(kernel), row_multiple(kernel), symbol_ranges(kernel), buffers)
+        decided = (Pipes.of(kernel), row_multiple(kernel), symbol_ranges(kernel))
+        emission = Emission(kernel, *decided, buffers, rotations(kernel))
         for number, buffer in enumerate(kernel.buffers):
             emission.names[f"@{buffer.name}"] = identifier("ub", number, "")
         for number, parameter in enumerate(kernel.parameters):

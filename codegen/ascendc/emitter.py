@@ -20,7 +20,9 @@ from pypto.ir.base.errors import CompilerBug
 from pypto.ir.base.locations import UNKNOWN, Location
 from pypto.ir.index import Index, product
 from pypto.ir.nodes import Buffer, For, If, Kernel, Level, Load, Module, Operation, Parameter, Statement, Store, results
-from pypto.ir.passes.plan_addresses import footprint, whole_repeats
+from pypto.ir.passes.footprint import whole_repeats
+from pypto.ir.passes.plan_addresses import footprint
+from pypto.ir.passes.slots import slot
 
 if TYPE_CHECKING:
     import jinja2
@@ -183,7 +185,28 @@ def _loop(emission: Emission, loop: For) -> None:
     name = emission.name_symbol(loop.index)
     start, stop = emission.index(loop.start), emission.index(loop.stop)
     with emission.block(f"for (int64_t {name} = {start}; {name} < {stop}; {name} += {loop.step})"):
+        whole, outside = dict(emission.names), dict(emission.named)
+        _slots(emission, loop)
         _body(emission, loop.body)
+        emission.names.update((key, text) for key, text in whole.items() if key.startswith("@"))
+        emission.named = outside
+
+
+def _slots(emission: Emission, loop: For) -> None:
+    """Name the slots that this turn of `loop` uses of the buffers that rotate in it."""
+    numbers: dict[int, str] = {}
+    for buffer in emission.kernel.buffers:
+        if emission.rotating.get(buffer.name) is not loop:
+            continue
+        if buffer.depth not in numbers:
+            name = numbers[buffer.depth] = identifier("slot", next(emission.counter), "")
+            index = slot(loop, buffer.depth, emission.ranges)
+            emission.line(f"const int64_t {name} = {emission.index(index)};")
+            emission.named[index] = name
+        whole = emission.names[f"@{buffer.name}"]
+        part = emission.names[f"@{buffer.name}"] = f"{whole}_slot"
+        elements = buffer.slot_bytes // buffer.dtype.bytes
+        emission.line(f"const auto {part} = {whole}[{numbers[buffer.depth]} * {elements}];")
 
 
 def _choice(emission: Emission, choice: If) -> None:

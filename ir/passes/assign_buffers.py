@@ -1,7 +1,8 @@
 """Give every tile a buffer of depth 1 in the unified buffer.
 
-A buffer is used again, for tiles of the same element type and storage shape, once its last tile is dead. Loops carry
-their values in buffers of their own, which `copy` fills before the loop and at the end of each turn.
+Each tile has a buffer of its own, but views and what an instruction may write over an operand that nobody needs any
+more; `plan_addresses` lets buffers that are never in use together share bytes. Loops carry their values in buffers of
+their own, which `copy` fills before the loop and at the end of each turn.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ from pypto.ir.nodes import (
     Operation,
     Space,
     Statement,
-    Store,
     Value,
     operands,
     results,
     walk,
 )
+from pypto.ir.passes.footprint import capacity
 from pypto.ir.passes.forms import is_alias
 from pypto.ir.passes.layout import buffer_dtype, row_multiple, storage_shape, symbol_ranges
 from pypto.ir.passes.manager import Pass
+from pypto.ir.passes.plan_addresses import peak
 from pypto.ir.passes.rewriting import Rewriter
 from pypto.ir.passes.select_instructions import Selector
 
@@ -38,32 +40,32 @@ IN_PLACE = frozenset(
 )
 """Operations whose result may overwrite an operand: one instruction that reads each element before it writes it."""
 
-Shape = tuple[DType, tuple[int, ...]]
-
 
 def assign_buffers(kernel: Kernel) -> Kernel:
-    """Return `kernel` at level *buffered*."""
+    """Return `kernel` at level *buffered*.
+
+    What copies fill in a loop is not written over, so that the next copy need not wait for all that is computed from
+    it, unless that takes more memory than there is.
+    """
     selector = Selector(kernel, symbol_ranges(kernel))
     selected = selector.run()
-    return _Assigner(selected, selector.registers).assigned()
+    made = _Assigner(selected, selector.registers, spread=True).assigned()
+    if peak(made) <= capacity(made):
+        return made
+    return _Assigner(selected, selector.registers, spread=False).assigned()
 
 
 @dataclass(slots=True)
 class Pool:
-    """The buffers made so far, those free now by shape, and how many living tiles each of the others holds."""
+    """The buffers made so far, and how many living tiles each holds."""
 
     buffers: dict[str, Buffer] = field(default_factory=dict)
-    free: dict[Shape, list[str]] = field(default_factory=dict)
     tiles: Counter[str] = field(default_factory=Counter)
 
     def take(self, dtype: DType, shape: tuple[int, ...]) -> str:
-        """Return the name of a buffer for one tile."""
-        available = self.free.setdefault((dtype, shape), [])
-        if available:
-            name = available.pop()
-        else:
-            name = f"b{len(self.buffers)}"
-            self.buffers[name] = Buffer(name, Space.UB, dtype, shape)
+        """Return the name of a new buffer for one tile."""
+        name = f"b{len(self.buffers)}"
+        self.buffers[name] = Buffer(name, Space.UB, dtype, shape)
         self.tiles[name] += 1
         return name
 
@@ -73,18 +75,18 @@ class Pool:
 
     def release(self, name: str) -> None:
         self.tiles[name] -= 1
-        if not self.tiles[name]:
-            buffer = self.buffers[name]
-            self.free[buffer.dtype, buffer.shape].append(name)
 
 
 class _Assigner(Rewriter):
-    def __init__(self, kernel: Kernel, registers: set[str]) -> None:
+    def __init__(self, kernel: Kernel, registers: set[str], spread: bool) -> None:
         super().__init__(kernel)
-        self.registers = registers
+        self.registers, self.spread = registers, spread
         self.pool = Pool()
         self.multiple = row_multiple(kernel)
         self.ranges = symbol_ranges(kernel)
+        self.filled_by_copies: set[str] = set()
+        self.depth = 0
+        self.dying: frozenset[str] = frozenset()
 
     def assigned(self) -> Kernel:
         made = self.run()
@@ -96,12 +98,9 @@ class _Assigner(Rewriter):
         outer, self.builder.statements = self.builder.statements, []
         deaths = _deaths(statements, yielded)
         for statement, dying in zip(statements, deaths, strict=True):
-            self.location = statement.location
-            early = isinstance(statement, Operation) and statement.name in IN_PLACE
-            if early:
-                self.bury(dying & {value.name for value in operands(statement)})
+            self.location, self.dying = statement.location, dying
             self.statement(statement)
-            self.bury(dying - {value.name for value in operands(statement)} if early else dying)
+            self.bury(dying)
         inner, self.builder.statements = self.builder.statements, outer
         return tuple(inner), self.all(yielded)
 
@@ -112,9 +111,23 @@ class _Assigner(Rewriter):
                 self.pool.release(value.buffer)
 
     def place(self, value: Value, producer: Statement) -> Value:
-        """Return `value` in a buffer of its own."""
+        """Return `value` in a buffer of its own, or in that of an operand that it may overwrite."""
         shape = storage_shape(value.shape, self.multiple, self.ranges, self.kernel)
-        return self.named(value, self.pool.take(buffer_dtype(value, producer), shape))
+        dtype = buffer_dtype(value, producer)
+        if isinstance(producer, Operation) and producer.name in IN_PLACE:
+            for operand in producer.operands:
+                if self.may_overwrite(operand, dtype, shape):
+                    assert operand.buffer is not None
+                    return self.named(value, self.pool.share(operand.buffer))
+        return self.named(value, self.pool.take(dtype, shape))
+
+    def may_overwrite(self, operand: Value, dtype: DType, shape: tuple[int, ...]) -> bool:
+        """Not what a copy fills in each turn of a loop: the next copy would have to wait for longer."""
+        names = {name for name in self.dying if self.values.get(name) == operand}
+        if operand.buffer is None or not names or operand.buffer in self.filled_by_copies:
+            return False
+        buffer = self.pool.buffers[operand.buffer]
+        return self.pool.tiles[operand.buffer] == 1 and (buffer.dtype, buffer.shape) == (dtype, shape)
 
     def named(self, value: Value, buffer: str | None) -> Value:
         self.values[value.name] = replace(value, buffer=buffer)
@@ -138,7 +151,10 @@ class _Assigner(Rewriter):
         if load.result.name in self.registers:
             self.builder.append(load)
         else:
-            self.builder.append(replace(load, result=self.place(load.result, load)))
+            made = self.place(load.result, load)
+            if self.spread and self.depth and made.buffer is not None:
+                self.filled_by_copies.add(made.buffer)
+            self.builder.append(replace(load, result=made))
 
     def loop(self, loop: For) -> None:
         initial = tuple(self.copied(self.value(value), None) for value in loop.initial)
@@ -171,7 +187,9 @@ class _Assigner(Rewriter):
         return made
 
     def turn(self, loop: For, homes: list[str | None]) -> tuple[tuple[Statement, ...], tuple[Value, ...]]:
+        self.depth += 1
         body, yielded = self.body(loop.body, loop.yielded)
+        self.depth -= 1
         return self.brought_home(body, yielded, homes, _defined_in(loop.body))
 
     def brought_home(
@@ -242,5 +260,4 @@ def _uses(statement: Statement) -> Iterator[str]:
             yield value.name
 
 
-__all__ = ["ASSIGN_BUFFERS", "Store", "assign_buffers"]
 ASSIGN_BUFFERS = Pass("assign_buffers", Level.TILE, Level.BUFFERED, assign_buffers)

@@ -30,16 +30,22 @@ from pypto.ir.nodes import (
     walk,
 )
 from pypto.ir.passes.assign_buffers import assign_buffers
+from pypto.ir.passes.footprint import capacity
 from pypto.ir.passes.limits import ASCEND_910B1
 from pypto.ir.passes.manager import Pass
-from pypto.ir.passes.plan_addresses import capacity, footprint, too_large
+from pypto.ir.passes.plan_addresses import packed, peak, too_large
 from pypto.ir.passes.rewriting import Rewriter
+from pypto.ir.passes.rotate_buffers import wanted_depth, with_depth
 
 LANES = 64
 """Elements that cuts of the innermost axis are a multiple of: one repeat of f32."""
 
 SMALLEST_TILE = 1024
 """Elements below which a tile is not made smaller only to occupy more cores."""
+
+FEWEST_TURNS = 4
+TURN_ELEMENTS = 4096
+"""A core's share is cut into up to so many turns of at least so many elements, to overlap copies and computing."""
 
 Tiles = Mapping[Axis, int]
 
@@ -57,11 +63,13 @@ def choose_tiles(kernel: Kernel) -> Kernel:
     """Return `kernel` as tiles on cores; raises UserError ``unified-buffer-full`` when no tiles fit."""
     analysis = analyse(kernel)
     cuts = possible_cuts(kernel, analysis)
-    tiles = {cut.axis: cut.extent for cut in cuts}
-    _shrink_to_fit(kernel, analysis, cuts, tiles)
-    if not kernel.grid:
-        _occupy(kernel, cuts, tiles, _largest_store(kernel))
-    return _tiled(kernel, analysis, cuts, tiles)
+    for depth in range(wanted_depth(kernel), 0, -1):
+        choice = Choice(kernel, analysis, cuts, depth, {cut.axis: cut.extent for cut in cuts})
+        if choice.shrink_to_fit():
+            if not kernel.grid:
+                choice.occupy(_largest_store(kernel))
+            return choice.tiled()
+    raise too_large(assign_buffers(choice.tiled()))
 
 
 def possible_cuts(kernel: Kernel, analysis: AxisAnalysis) -> list[Cut]:
@@ -101,38 +109,73 @@ def _innermost(kernel: Kernel, analysis: AxisAnalysis) -> frozenset[Axis]:
     return frozenset(axis for classes in stored for axis in classes if axis in last or axis not in before)
 
 
-def _fits(kernel: Kernel, analysis: AxisAnalysis, cuts: list[Cut], tiles: Tiles) -> bool:
-    return _size(kernel, analysis, cuts, tiles) <= capacity(kernel)
+@dataclass(slots=True)
+class Choice:
+    """A choice of tiles in the making, for buffers of up to `depth` slots."""
 
+    kernel: Kernel
+    analysis: AxisAnalysis
+    cuts: list[Cut]
+    depth: int
+    tiles: dict[Axis, int]
 
-def _size(kernel: Kernel, analysis: AxisAnalysis, cuts: list[Cut], tiles: Tiles) -> int:
-    return footprint(assign_buffers(_tiled(kernel, analysis, cuts, tiles)).buffers)
+    def tiled(self) -> Kernel:
+        return _tiled(self.kernel, self.analysis, self.cuts, self.tiles)
 
+    def buffered(self) -> Kernel:
+        return with_depth(assign_buffers(self.tiled()), self.depth)
 
-def _shrink_to_fit(kernel: Kernel, analysis: AxisAnalysis, cuts: list[Cut], tiles: dict[Axis, int]) -> None:
-    """Cut outer axes first, so that rows stay whole as long as possible."""
-    if _fits(kernel, analysis, cuts, tiles):
-        return
-    for cut in cuts:
-        tiles[cut.axis] = cut.smallest
-        size = _size(kernel, analysis, cuts, tiles)
-        if size <= capacity(kernel):
-            _grow(kernel, analysis, cuts, tiles, cut, size)
-            return
-    raise too_large(assign_buffers(_tiled(kernel, analysis, cuts, tiles)))
+    def size(self) -> int:
+        """Return the bytes in use at the peak, which a plan of addresses comes close to."""
+        return peak(self.buffered())
 
+    def fits(self) -> bool:
+        made = self.buffered()
+        return peak(made) <= capacity(made) and packed(made) is not None
 
-def _grow(
-    kernel: Kernel, analysis: AxisAnalysis, cuts: list[Cut], tiles: dict[Axis, int], cut: Cut, smallest_size: int
-) -> None:
-    """Set the tile of `cut` to about the largest that fits, guessed from how the size grows with it."""
-    probe = min(cut.extent, cut.smallest * 4 if cut.smallest > 1 else 32)
-    tiles[cut.axis] = probe
-    growth = max(1, _size(kernel, analysis, cuts, tiles) - smallest_size) / max(1, probe - cut.smallest)
-    guess = min(cut.extent, cut.smallest + int((capacity(kernel) - smallest_size) / growth))
-    tiles[cut.axis] = _rounded(cut, guess)
-    while not _fits(kernel, analysis, cuts, tiles):
-        tiles[cut.axis] = _rounded(cut, tiles[cut.axis] * 7 // 8)
+    def shrink_to_fit(self) -> bool:
+        """Cut outer axes first, so that rows stay whole as long as possible; return whether the tiles fit."""
+        if self.fits():
+            return True
+        for cut in self.cuts:
+            self.tiles[cut.axis] = cut.smallest
+            if self.fits():
+                self.grow(cut)
+                return True
+        return False
+
+    def grow(self, cut: Cut) -> None:
+        """Set the tile of `cut` to about the largest that fits, guessed from how the size grows with it."""
+        smallest_size = self.size()
+        probe = min(cut.extent, cut.smallest * 4 if cut.smallest > 1 else 32)
+        self.tiles[cut.axis] = probe
+        growth = max(1, self.size() - smallest_size) / max(1, probe - cut.smallest)
+        guess = min(cut.extent, cut.smallest + int((capacity(self.buffered()) - smallest_size) / growth))
+        self.tiles[cut.axis] = _rounded(cut, guess)
+        while not self.fits():
+            self.tiles[cut.axis] = _rounded(cut, self.tiles[cut.axis] * 7 // 8)
+
+    def occupy(self, total: int) -> None:
+        """Make tiles smaller until there are as many as cores, and even out the last round; with several slots, give
+        each core a few tiles, so that it copies one while it computes another.
+
+        `total` is the number of elements of the largest stored array.
+        """
+        cores = core_limit(self.kernel)
+        for cut in self.cuts:
+            others = math.prod(_count(item, self.tiles) for item in self.cuts if item is not cut)
+            elements = max(1, total // (cut.extent * others))
+            rounds = max(1, -(-_count(cut, self.tiles) * others // cores))
+            if self.depth > 1:
+                share = total // (cores * TURN_ELEMENTS)
+                rounds = max(rounds, min(FEWEST_TURNS, share))
+            wanted = max(1, rounds * cores // others)
+            even = -(-cut.extent // wanted)
+            least = max(cut.smallest, -(-SMALLEST_TILE // elements))
+            even = -(-max(even, least) // cut.smallest) * cut.smallest
+            self.tiles[cut.axis] = min(self.tiles[cut.axis], even)
+            if math.prod(_count(item, self.tiles) for item in self.cuts) >= cores:
+                return
 
 
 def _rounded(cut: Cut, tile: int) -> int:
@@ -144,25 +187,6 @@ def _rounded(cut: Cut, tile: int) -> int:
 def _largest_store(kernel: Kernel) -> int:
     sizes = [math.prod(_known(item.value.shape)) for item in walk(kernel.body) if isinstance(item, Store)]
     return max(sizes, default=1)
-
-
-def _occupy(kernel: Kernel, cuts: list[Cut], tiles: dict[Axis, int], total: int) -> None:
-    """Make tiles smaller until there are as many as cores, and even out the last round.
-
-    `total` is the number of elements of the largest stored array.
-    """
-    cores = core_limit(kernel)
-    for cut in cuts:
-        others = math.prod(_count(item, tiles) for item in cuts if item is not cut)
-        elements = max(1, total // (cut.extent * others))
-        rounds = max(1, -(-_count(cut, tiles) * others // cores))
-        wanted = max(1, rounds * cores // others)
-        even = -(-cut.extent // wanted)
-        least = max(cut.smallest, -(-SMALLEST_TILE // elements))
-        even = -(-max(even, least) // cut.smallest) * cut.smallest
-        tiles[cut.axis] = min(tiles[cut.axis], even)
-        if math.prod(_count(item, tiles) for item in cuts) >= cores:
-            return
 
 
 def _count(cut: Cut, tiles: Tiles) -> int:

@@ -1,35 +1,54 @@
 """Which work of one pipe must wait for which work of another: the flags and barriers a kernel needs.
 
 Bodies are looked at one by one; a loop or branch inside a body counts as one statement that does all its touches. A
-*forward* flag orders two statements of one body. A *backward* flag orders a statement with one of the next turn of a
-loop; it is raised once before the outermost loop around and waited for once after that, so that every wait has its set
-for any number of turns. (Raised before an inner loop it could be set again before its last wait has run.)
+*forward* flag orders two statements of one turn. A *backward* flag orders a statement with one of an earlier turn of a
+loop: `distance` turns before, 1 or the number of slots of the buffer in question. It is raised once for each slot
+before the outermost statement around and waited for once after that, so that every wait has its set for any number of
+turns. (Raised before an inner loop it could be set again before its last wait has run.)
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pypto.ir.nodes import For, Kernel, Pipe, Statement, regions
-from pypto.ir.passes.pipes import Access, Pipes, conflict
+from pypto.ir.engine.program import independent_loops
+from pypto.ir.nodes import Buffer, For, Kernel, Pipe, Statement, regions
+from pypto.ir.passes.footprint import whole_repeats
+from pypto.ir.passes.pipes import Access, Pipes
+from pypto.ir.passes.slots import depth_in, of_name, rotations
 
 Knowledge = dict[Pipe, Counter[Pipe]]
+Pair = tuple[Pipe, Pipe]
+Latest = dict[str, dict[tuple[Pipe, bool], int]]
+"""By resource: the last statement that a pipe touched it in, and whether by writing."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlagPlan:
     """A flag to be raised after statement `setter` and waited for before statement `waiter`, by their numbers.
 
-    `loop` is the number of the outermost statement around a backward flag, None for a forward one.
+    `around` is the number of the loop whose body holds both, None outside of loops. `distance` counts turns of it, 0
+    for a forward flag; `outermost` is the number of the outermost statement around a backward one. `turns` is the
+    largest number of slots that rotate in the loop: a flag may need as many ids.
     """
 
     source: Pipe
     destination: Pipe
     setter: int
     waiter: int
-    loop: int | None = None
+    distance: int = 0
+    around: int | None = None
+    outermost: int | None = None
+    turns: int = 1
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """How many ids the flag may use in turn, best first."""
+        if self.distance:
+            return (self.distance,)
+        return tuple(dict.fromkeys((1, self.turns)))
 
 
 @dataclass(slots=True)
@@ -44,12 +63,23 @@ class Plan:
 class Planner:
     """Makes the plan of a kernel. `extra` adds touches of made-up resources to statements, which orders those too."""
 
-    pipes: Pipes
-    independent: frozenset[str]
+    kernel: Kernel
     extra: Mapping[int, frozenset[Access]]
+    pipes: Pipes = field(init=False)
+    rotating: dict[str, For] = field(init=False)
+    buffers: dict[str, Buffer] = field(init=False)
+    overlapping: dict[str, tuple[str, ...]] = field(init=False)
+    independent: frozenset[str] = field(init=False)
     numbers: dict[int, int] = field(default_factory=dict)
     outermost: dict[int, int] = field(default_factory=dict)
     plan: Plan = field(default_factory=Plan)
+
+    def __post_init__(self) -> None:
+        self.pipes = Pipes.of(self.kernel)
+        self.rotating = rotations(self.kernel)
+        self.buffers = of_name(self.kernel.buffers)
+        self.overlapping = overlapping(self.kernel)
+        self.independent = independent_loops(self.kernel)
 
     def number(self, body: tuple[Statement, ...], outermost: int | None = None) -> None:
         """Number all statements in program order, by their identity; note the outermost statement around each."""
@@ -65,54 +95,90 @@ class Planner:
         return own.union(*inner)
 
     def body(self, body: tuple[Statement, ...], loop: For | None = None) -> None:
-        scan = Scan(self, body, [self.touches(statement) for statement in body])
+        scan = Scan(self, body, [self.touches(statement) for statement in body], loop)
         for position, statement in enumerate(body):
             scan.forward(position)
             for inner in regions(statement):
                 self.body(inner, statement if isinstance(statement, For) else None)
         if loop is not None:
-            scan.backward(loop)
+            for turn in range(1, scan.turns + 1):
+                scan.backward(turn)
+
+
+def overlapping(kernel: Kernel) -> dict[str, tuple[str, ...]]:
+    """Return for each buffer those that share bytes with it, itself included; itself alone without addresses."""
+    found: dict[str, list[str]] = {buffer.name: [buffer.name] for buffer in kernel.buffers}
+    placed = sorted((item for item in kernel.buffers if item.address is not None), key=lambda item: item.address or 0)
+    for position, first in enumerate(placed):
+        end = (first.address or 0) + whole_repeats(first)
+        for second in placed[position + 1 :]:
+            if (second.address or 0) >= end:
+                break
+            if first.space is second.space:
+                found[first.name].append(second.name)
+                found[second.name].append(first.name)
+    return {name: tuple(others) for name, others in found.items()}
 
 
 @dataclass(slots=True)
 class Scan:
     """One walk over the statements of a body: what each pipe knows to be finished, by position in the body.
 
-    Positions of a second turn follow those of the first, so that "known up to" is one number in both.
+    Positions of later turns follow those of the first, so that "known up to" is one number in all.
     """
 
     planner: Planner
     body: tuple[Statement, ...]
     touches: list[frozenset[Access]]
+    loop: For | None = None
+    turns: int = 1
+    latest: Latest = field(default_factory=lambda: defaultdict(dict))
     known: Knowledge = field(default_factory=lambda: defaultdict(Counter))
     told: dict[tuple[Pipe, int], Counter[Pipe]] = field(default_factory=dict)
     waits: dict[int, list[FlagPlan]] = field(default_factory=lambda: defaultdict(list))
     barriers: dict[int, set[Pipe]] = field(default_factory=lambda: defaultdict(set))
+    positions: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.loop is not None:
+            self.turns = depth_in(self.loop, self.planner.kernel, self.planner.rotating)
+        self.positions = {self.planner.numbers[id(item)]: position for position, item in enumerate(self.body)}
 
     def number(self, position: int) -> int:
         return self.planner.numbers[id(self.body[position])]
 
     def forward(self, position: int) -> None:
         """Order the statement at `position` after those before it that it conflicts with."""
-        for (source, destination), setter in sorted(self.conflicts(position, range(position)), key=_latest_first):
+        for (source, destination), setter in sorted(self.conflicts(position, 0).items(), key=_latest_first):
             if source is destination:
                 self.bar(position, source, setter + 1, position)
             elif self.known[destination][source] < setter + 1:
-                plan = FlagPlan(source, destination, self.number(setter), self.number(position))
-                self.planner.plan.flags.append(plan)
-                self.waits[position].append(plan)
-                self.learn(destination, source, setter)
+                self.flag(position, source, destination, setter, 0, 0)
         self.finish(position, 0)
+        for access in self.touches[position]:
+            self.latest[access.resource][access.pipe, access.write] = position
 
-    def conflicts(self, position: int, earlier: range) -> list[tuple[tuple[Pipe, Pipe], int]]:
-        """Return the last conflicting statement among `earlier` for each pair of pipes."""
-        last: dict[tuple[Pipe, Pipe], int] = {}
-        for other in earlier:
-            for before in self.touches[other]:
-                for after in self.touches[position]:
-                    if conflict(before, after):
-                        last[before.pipe, after.pipe] = other
-        return list(last.items())
+    def conflicts(self, position: int, distance: int) -> dict[Pair, int]:
+        """Return the last statement that conflicts with the one at `position`, `distance` turns before, by pipes."""
+        last: dict[Pair, int] = {}
+        for access in self.touches[position]:
+            for resource in self.shared(access.resource, distance):
+                for (pipe, write), other in self.latest[resource].items():
+                    if (write or access.write) and other > last.get((pipe, access.pipe), -1):
+                        last[pipe, access.pipe] = other
+        return last
+
+    def shared(self, resource: str, distance: int) -> Iterator[str]:
+        """Yield the resources that are `resource`, or share bytes with it, `distance` turns apart."""
+        planner = self.planner
+        if self.loop is not None and distance:
+            if resource.startswith("gm:") and self.loop.index.name in planner.independent:
+                return
+            if planner.rotating.get(resource) is self.loop:
+                if distance % planner.buffers[resource].depth == 0:
+                    yield resource
+                return
+        yield from planner.overlapping.get(resource, (resource,))
 
     def bar(self, position: int, pipe: Pipe, needed: int, now: int) -> None:
         """Put a barrier before the statement unless one since position `needed` - 1 did; `now` is the time there."""
@@ -121,70 +187,73 @@ class Scan:
             self.barriers[position].add(pipe)
             self.known[pipe][pipe] = now
 
+    def flag(self, position: int, source: Pipe, destination: Pipe, setter: int, distance: int, turn: int) -> None:
+        planner = self.planner
+        around = None if self.loop is None else planner.numbers[id(self.loop)]
+        outermost = planner.outermost[around] if around is not None and distance else None
+        numbers = (self.number(setter), self.number(position))
+        plan = FlagPlan(source, destination, *numbers, distance, around, outermost, self.turns)
+        planner.plan.flags.append(plan)
+        self.waits[position].append(plan)
+        self.learn(destination, source, setter + (turn - distance) * len(self.body))
+
     def learn(self, destination: Pipe, source: Pipe, setter: int) -> None:
         """What the setting pipe knew after statement `setter`, and that it has run."""
-        message = self.told[source, setter]
-        for pipe, position in message.items():
-            self.known[destination][pipe] = max(self.known[destination][pipe], position)
-        self.known[destination][source] = max(self.known[destination][source], setter + 1)
+        known = self.known[destination]
+        for pipe, position in self.told[source, setter].items():
+            known[pipe] = max(known[pipe], position)
+        known[source] = max(known[source], setter + 1)
 
     def finish(self, position: int, shift: int) -> None:
         """Remember what each pipe that worked on this statement knows now."""
         for pipe in {access.pipe for access in self.touches[position]}:
             self.told[pipe, position + shift] = Counter(self.known[pipe])
 
-    def backward(self, loop: For) -> None:
-        """Walk the second turn: order each statement after those of the first turn at or after it."""
+    def backward(self, turn: int) -> None:
+        """Walk a later turn: order each statement after those of earlier turns, at or after it in the body.
+
+        Those before it in the body need nothing more: their pipes are waited for in this turn.
+        """
         count = len(self.body)
-        independent = loop.index.name in self.planner.independent
-        for position in range(count):
-            for plan in self.waits[position]:
-                self.learn(plan.destination, plan.source, self.position(plan.setter) + count)
-            for pipe in self.barriers[position]:
-                self.known[pipe][pipe] = position + count
-            # The turns of an inner loop are ordered among themselves, those of two turns of this one included.
-            later = range(position + isinstance(self.body[position], For), count)
-            for (source, destination), setter in sorted(
-                self.back_conflicts(position, later, independent), key=_latest_first
-            ):
-                self.order_turns(loop, position, source, destination, setter)
-            self.finish(position, count)
+        for position, statement in enumerate(self.body):
+            self.pass_waits(position, turn)
+            for distance in range(1, turn + 1):
+                found = self.conflicts(position, distance)
+                # The turns of an inner loop are ordered among themselves, those of two turns of this one included.
+                first = position + isinstance(statement, For)
+                later = {pair: setter for pair, setter in found.items() if setter >= first}
+                for (source, destination), setter in sorted(later.items(), key=_latest_first):
+                    self.order_turns(position, source, destination, setter, distance, turn)
+            self.finish(position, turn * count)
 
-    def position(self, number: int) -> int:
-        return next(position for position in range(len(self.body)) if self.number(position) == number)
+    def pass_waits(self, position: int, turn: int) -> None:
+        """What the flags and barriers that stand before the statement already tell."""
+        count = len(self.body)
+        for plan in self.waits[position]:
+            if turn >= plan.distance:
+                setter = self.positions[plan.setter] + (turn - plan.distance) * count
+                self.learn(plan.destination, plan.source, setter)
+        for pipe in self.barriers[position]:
+            self.known[pipe][pipe] = position + turn * count
 
-    def back_conflicts(self, position: int, later: range, independent: bool) -> list[tuple[tuple[Pipe, Pipe], int]]:
-        """Turns of an independent loop touch different elements of the arrays, unless one turn orders them itself."""
-        if not independent:
-            return self.conflicts(position, later)
-        kept, self.touches = self.touches, [self.on_chip(item) for item in self.touches]
-        found = self.conflicts(position, later)
-        self.touches = kept
-        return found
-
-    def on_chip(self, touches: frozenset[Access]) -> frozenset[Access]:
-        return frozenset(item for item in touches if not item.resource.startswith("gm:"))
-
-    def order_turns(self, loop: For, position: int, source: Pipe, destination: Pipe, setter: int) -> None:
+    def order_turns(
+        self, position: int, source: Pipe, destination: Pipe, setter: int, distance: int, turn: int
+    ) -> None:
+        before = setter + 1 + (turn - distance) * len(self.body)
         if source is destination:
-            self.bar(position, source, setter + 1, position + len(self.body))
-        elif self.known[destination][source] < setter + 1:
-            number = self.planner.outermost[self.planner.numbers[id(loop)]]
-            plan = FlagPlan(source, destination, self.number(setter), self.number(position), number)
-            self.planner.plan.flags.append(plan)
-            self.learn(destination, source, setter)
+            self.bar(position, source, before, position + turn * len(self.body))
+        elif self.known[destination][source] < before:
+            self.flag(position, source, destination, setter, distance, turn)
 
 
-def _latest_first(item: tuple[tuple[Pipe, Pipe], int]) -> tuple[int, str, str]:
+def _latest_first(item: tuple[Pair, int]) -> tuple[int, str, str]:
     (source, destination), setter = item
     return -setter, source.value, destination.value
 
 
 def plan_of(kernel: Kernel, extra: Mapping[int, frozenset[Access]]) -> Plan:
     """Return the flags and barriers that `kernel` (level *buffered*) needs, with the touches of `extra` added."""
-    names = dict(kernel.attributes).get("independent", ())
-    independent = frozenset(str(name) for name in names) if isinstance(names, tuple) else frozenset()
-    planner = Planner(Pipes.of(kernel), independent, extra)
+    planner = Planner(kernel, extra)
     planner.number(kernel.body)
     planner.body(kernel.body)
     return planner.plan

@@ -1,91 +1,183 @@
 """Order the pipes: one flag for each dependency between two of them, a barrier for one inside a pipe.
 
 `dependencies` finds what must be ordered; here flags get ids. Flags are binary, so two may share an id only when the
-second is surely set after the first was waited for, which the vector clocks of `clocks` tell. Where six ids are too few
-for a pair of pipes, two statements are ordered that need not be, and everything is planned again.
+second is surely set after the first was waited for, which the vector clocks of `pypto.ir.engine` tell. A flag of a loop
+with rotating buffers may take as many ids as there are slots, in turn. Where six ids are too few for a pair of pipes,
+two statements are ordered that need not be, and everything is planned again; or, if nothing can be ordered, buffers
+get one slot less and the kernel's attribute ``notes`` says so.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from pypto.ir.base.errors import CompilerBug
-from pypto.ir.nodes import For, If, Kernel, Level, Operation, Pipe, Statement
-from pypto.ir.passes.clocks import Event, knows, runs
+from pypto.ir.engine.clocks import Event, observe, scenarios
+from pypto.ir.index import Index, add
+from pypto.ir.nodes import For, If, Kernel, Level, Operation, Pipe, Statement, walk
 from pypto.ir.passes.dependencies import FlagPlan, Plan, plan_of
+from pypto.ir.passes.layout import symbol_ranges
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.pipes import Access
+from pypto.ir.passes.remove_implied import needed_plan
+from pypto.ir.passes.rotate_buffers import noted
+from pypto.ir.passes.slots import slot
 
 IDS = 6
 """Flag ids of a pair of pipes: the hardware has 8, 6 and 7 are reserved in static-tensor style."""
 
 ATTEMPTS = 200
+SLOTS = 4
+"""More than any width of a flag: ids of flags that have none yet are their numbers times this."""
 
 Extra = dict[int, frozenset[Access]]
-Trace = list[tuple[str, Event]]
+Turns = dict[tuple[int, int], list[tuple[int, Event]]]
+"""By flag and slot: its events with their places in the trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """The ids of a flag: `first` to `first` + `width` - 1, in turn."""
+
+    first: int
+    width: int
 
 
 def insert_synchronisation(kernel: Kernel) -> Kernel:
     """Return `kernel` at level *synchronised*."""
-    extra: Extra = {}
-    for _ in range(ATTEMPTS):
-        plan = plan_of(kernel, extra)
-        traces = [run.events for run in runs(placed(kernel, plan, list(range(len(plan.flags)))))]
-        ids, unplaced = choose_ids(plan, traces)
-        if unplaced is None:
-            return replace(placed(kernel, plan, ids), level=Level.SYNCHRONISED)
-        relax(plan, unplaced, extra)
+    deepest = max((buffer.depth for buffer in kernel.buffers), default=1)
+    for depth in range(deepest, 0, -1):
+        shallow = kernel if depth == deepest else _with_at_most(kernel, depth)
+        made = synchronised(shallow)
+        if made is not None:
+            return made
     raise CompilerBug("insert_synchronisation", f"flags of {kernel.name} do not fit {IDS} ids")
 
 
-def choose_ids(plan: Plan, traces: list[Trace]) -> tuple[list[int], FlagPlan | None]:
-    """Return the id of each flag, and the first flag that finds none."""
-    sharing: dict[tuple[Pipe, Pipe], list[set[int]]] = defaultdict(list)
-    ids: list[int] = []
+def _with_at_most(kernel: Kernel, depth: int) -> Kernel:
+    buffers = tuple(replace(buffer, depth=min(depth, buffer.depth)) for buffer in kernel.buffers)
+    note = f"{IDS} flag ids are too few for {depth + 1} slots per buffer: {depth} are used"
+    return noted(replace(kernel, buffers=buffers), note)
+
+
+def synchronised(kernel: Kernel) -> Kernel | None:
+    """Return `kernel` with its flags and barriers, or None when ids run out."""
+    found = order(kernel)
+    return None if found is None else replace(placed(kernel, *found), level=Level.SYNCHRONISED)
+
+
+def order(kernel: Kernel) -> tuple[Plan, list[Ids]] | None:
+    """Return the flags and barriers of `kernel` and the ids of the flags, or None when ids run out."""
+    extra: Extra = {}
+    for _ in range(ATTEMPTS):
+        plan = needed_plan(kernel, plan_of(kernel, extra), unnumbered)
+        ids, unplaced = choose_ids(plan, traces(kernel, plan))
+        if unplaced is None:
+            return plan, ids
+        if not relax(plan, unplaced, extra):
+            return None
+    return None
+
+
+def unnumbered(kernel: Kernel, plan: Plan) -> Kernel:
+    """Return `kernel` with flags that share no ids."""
+    ids = [Ids(number * SLOTS, flag.widths[-1]) for number, flag in enumerate(plan.flags)]
+    return placed(kernel, plan, ids)
+
+
+def traces(kernel: Kernel, plan: Plan) -> list[Turns]:
+    """Return the events of each flag and slot in every scenario."""
+    made = unnumbered(kernel, plan)
+    found = []
+    for scenario in scenarios(made):
+        turns: Turns = defaultdict(list)
+        for place, event in enumerate(observe(made, scenario)[0].events):
+            turns[divmod(event.step.flag[2], SLOTS)].append((place, event))
+        found.append(turns)
+    return found
+
+
+@dataclass(slots=True)
+class Group:
+    """Flags that share their ids; all rotate alike."""
+
+    first: int
+    width: int
+    around: int | None
+    flags: list[int] = field(default_factory=list)
+
+
+def choose_ids(plan: Plan, traces_: list[Turns]) -> tuple[list[Ids], FlagPlan | None]:
+    """Return the ids of each flag, and the first flag that finds none."""
+    groups: dict[tuple[Pipe, Pipe], list[Group]] = defaultdict(list)
+    ids: list[Ids] = []
     for number, flag in enumerate(plan.flags):
-        groups = sharing[flag.source, flag.destination]
-        chosen = next((k for k, group in enumerate(groups) if _take_turns(group | {number}, traces)), len(groups))
-        if chosen == IDS or not _take_turns({number}, traces):
+        pair = groups[flag.source, flag.destination]
+        group = _shared(plan, flag, number, pair, traces_) or _own(flag, number, pair, traces_)
+        if group is None:
             return ids, flag
-        if chosen == len(groups):
-            groups.append(set())
-        groups[chosen].add(number)
-        ids.append(chosen)
+        group.flags.append(number)
+        ids.append(Ids(group.first, group.width))
     return ids, None
 
 
-def _take_turns(numbers: set[int], traces: list[Trace]) -> bool:
-    """Return whether flags are never set while one of them is raised or its wait may still be to come."""
-    return all(_takes_turns(numbers, trace) for trace in traces)
+def _shared(plan: Plan, flag: FlagPlan, number: int, pair: list[Group], traces_: list[Turns]) -> Group | None:
+    """Return a group whose ids the flag may use too."""
+    for group in pair:
+        alike = group.width == 1 or group.around == flag.around
+        if alike and group.width in flag.widths and _take_turns([*group.flags, number], group.width, traces_):
+            return group
+    return None
 
 
-def _takes_turns(numbers: set[int], trace: Trace) -> bool:
-    raised, waited = False, None
-    for kind, event in trace:
-        if event.flag[2] not in numbers:
-            continue
-        if kind == "wait":
-            raised, waited = False, event
-        elif raised or (waited is not None and not knows(event, waited)):
+def _own(flag: FlagPlan, number: int, pair: list[Group], traces_: list[Turns]) -> Group | None:
+    """Return a new group for the flag, of the least width that is right, while there are ids."""
+    first = sum(group.width for group in pair)
+    for width in flag.widths:
+        if first + width <= IDS and _take_turns([number], width, traces_):
+            pair.append(Group(first, width, flag.around))
+            return pair[-1]
+    return None
+
+
+def _take_turns(flags: list[int], width: int, traces_: list[Turns]) -> bool:
+    """Return whether no flag is set while another of the same id is raised or its wait may still be to come."""
+    return all(
+        _takes_turns([turns.get((flag, slot), []) for flag in flags for slot in range(SLOTS) if slot % width == number])
+        for turns in traces_
+        for number in range(width)
+    )
+
+
+def _takes_turns(events: Iterable[list[tuple[int, Event]]]) -> bool:
+    raised, lowered = False, None
+    merged = [item for items in events for item in items]
+    for _, event in sorted(merged, key=lambda item: item[0]):
+        if event.lowered:
+            raised, lowered = False, event
+        elif raised or (lowered is not None and not event.follows(lowered)):
             return False
         else:
             raised = True
     return True
 
 
-def relax(plan: Plan, flag: FlagPlan, extra: Extra) -> None:
-    """Order one more pair of statements so that `flag` needs no id of its own, or finds one free."""
+def relax(plan: Plan, flag: FlagPlan, extra: Extra) -> bool:
+    """Order one more pair of statements so that `flag` needs no id of its own, or finds one free; return whether
+    there was one."""
     pair = [item for item in plan.flags if (item.source, item.destination) == (flag.source, flag.destination)]
-    forward = [item for item in pair if item.loop is None and item is not flag]
+    forward = [item for item in pair if not item.distance and item is not flag and item.around == flag.around]
     over = [item.waiter for item in forward if item.setter < flag.setter < item.waiter]
     past = sorted(item.waiter for item in forward if item.waiter <= flag.setter)
-    if over:
+    if over and not flag.distance:
         _link(extra, (flag.setter, flag.source), (min(over), flag.destination))
     elif past:
         _link(extra, (past[-IDS] if len(past) >= IDS else past[0], flag.destination), (flag.setter, flag.source))
     else:
-        raise CompilerBug("insert_synchronisation", f"no flag of {flag.source.value} can be spared")
+        return False
+    return True
 
 
 def _link(extra: Extra, *touches: tuple[int, Pipe]) -> None:
@@ -94,25 +186,35 @@ def _link(extra: Extra, *touches: tuple[int, Pipe]) -> None:
         extra[number] = extra.get(number, frozenset()) | {Access(pipe, resource, True)}
 
 
-def placed(kernel: Kernel, plan: Plan, ids: list[int]) -> Kernel:
+def placed(kernel: Kernel, plan: Plan, ids: list[Ids]) -> Kernel:
     """Return `kernel` with the flags and barriers of `plan` at their places."""
-    return replace(kernel, body=_Placer(plan, ids).body(kernel.body))
+    return replace(kernel, body=_Placer(kernel, plan, ids).body(kernel.body))
 
 
 class _Placer:
-    def __init__(self, plan: Plan, ids: list[int]) -> None:
+    def __init__(self, kernel: Kernel, plan: Plan, ids: list[Ids]) -> None:
         self.before: dict[int, list[Operation]] = defaultdict(list)
         self.after: dict[int, list[Operation]] = defaultdict(list)
         self.count = 0
-        for flag, number in zip(plan.flags, ids, strict=True):
+        self.loops = {number: item for number, item in enumerate(walk(kernel.body)) if isinstance(item, For)}
+        self.ranges = symbol_ranges(kernel) if any(item.width > 1 for item in ids) else {}
+        for flag, numbers in zip(plan.flags, ids, strict=True):
+            number = self.turning(flag, numbers)
             self.before[flag.waiter].append(_flag("wait_flag", flag, number))
             self.after[flag.setter].append(_flag("set_flag", flag, number))
-        for flag, number in zip(plan.flags, ids, strict=True):
-            if flag.loop is not None:
-                self.before[flag.loop].append(_flag("set_flag", flag, number))
-                self.after[flag.loop].insert(0, _flag("wait_flag", flag, number))
+        for flag, numbers in zip(plan.flags, ids, strict=True):
+            if flag.outermost is not None:
+                every = range(numbers.first, numbers.first + numbers.width)
+                self.before[flag.outermost] += [_flag("set_flag", flag, number) for number in every]
+                self.after[flag.outermost][:0] = [_flag("wait_flag", flag, number) for number in every]
         for statement, pipes in plan.barriers.items():
             self.before[statement] += [_barrier(pipe) for pipe in sorted(pipes, key=lambda pipe: pipe.value)]
+
+    def turning(self, flag: FlagPlan, ids: Ids) -> Index:
+        """Return the id of the flag in the present turn of its loop."""
+        if ids.width == 1 or flag.around is None:
+            return ids.first
+        return add(slot(self.loops[flag.around], ids.width, self.ranges), ids.first)
 
     def body(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         made: list[Statement] = []
@@ -134,7 +236,7 @@ class _Placer:
         return statement
 
 
-def _flag(name: str, flag: FlagPlan, number: int) -> Operation:
+def _flag(name: str, flag: FlagPlan, number: Index) -> Operation:
     attributes = (("destination", flag.destination.value), ("id", number), ("source", flag.source.value))
     return Operation(name, (), (), attributes)
 

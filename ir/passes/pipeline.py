@@ -5,9 +5,11 @@ from __future__ import annotations
 from pypto.ir.passes.assign_buffers import ASSIGN_BUFFERS
 from pypto.ir.passes.choose_tiles import CHOOSE_TILES
 from pypto.ir.passes.decompose import DECOMPOSE
+from pypto.ir.passes.finish_plan import FINISH_PLAN
 from pypto.ir.passes.insert_synchronisation import INSERT_SYNCHRONISATION
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.plan_addresses import PLAN_ADDRESSES
+from pypto.ir.passes.rotate_buffers import ROTATE_BUFFERS
 from pypto.ir.passes.simplify import SIMPLIFY, SIMPLIFY_AGAIN
 
 NPU_PASSES: tuple[Pass, ...] = (
@@ -16,6 +18,8 @@ NPU_PASSES: tuple[Pass, ...] = (
     SIMPLIFY_AGAIN,
     CHOOSE_TILES,
     ASSIGN_BUFFERS,
-    INSERT_SYNCHRONISATION,
+    ROTATE_BUFFERS,
     PLAN_ADDRESSES,
+    INSERT_SYNCHRONISATION,
+    FINISH_PLAN,
 )

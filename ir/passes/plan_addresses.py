@@ -1,60 +1,203 @@
-"""Give every buffer its byte address: one after another, each at a multiple of 256 bytes.
+"""Give every buffer its byte address, so that buffers that are never in use together may lie over each other.
 
-What follows a buffer up to the next multiple belongs to it, so that instructions on whole repeats stay inside.
+Buffers are placed first-fit, in several orders of which the smallest result is kept. Those that cross between global
+memory and the chip share no bytes with others when there is room: sharing would make copies wait for computing. The two
+sources of an instruction start in different bank groups (address // 32 % 16), so that they are read together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import UNKNOWN, Location
-from pypto.ir.nodes import Buffer, For, Kernel, Level, Operation, Value, results, walk
-from pypto.ir.passes.limits import ASCEND_910B1
+from pypto.ir.liveness import Span, live_spans, meet
+from pypto.ir.nodes import Buffer, For, Kernel, Level, Load, Operation, Store, Value, results, walk
+from pypto.ir.operations.definition import Category
+from pypto.ir.operations.table import TABLE
+from pypto.ir.passes.footprint import capacity, whole_repeats
 from pypto.ir.passes.manager import Pass
+from pypto.ir.rename import rename_buffers
+
+Spans = dict[str, list[Span]]
+Partners = dict[str, set[str]]
+BANK_GROUPS = 16
 
 
 def plan_addresses(kernel: Kernel) -> Kernel:
-    """Return `kernel` at level *planned*; raises UserError ``unified-buffer-full`` when its buffers do not fit."""
-    if footprint(kernel.buffers) > capacity(kernel):
+    """Return `kernel` with addresses for its buffers; raises UserError ``unified-buffer-full`` when they do not fit."""
+    placed = packed(kernel)
+    if placed is None:
         raise too_large(kernel)
-    address, placed = 0, []
+    return joined(replace(kernel, buffers=placed))
+
+
+def packed(kernel: Kernel) -> tuple[Buffer, ...] | None:
+    """Return the buffers of `kernel` with addresses, or None when no order of placing them fits."""
+    spans = live_spans(kernel)
+    used = [buffer for buffer in kernel.buffers if buffer.name in spans]
+    space, partners = capacity(kernel), partners_of(kernel)
+    whole = {name: [(items[0][0], items[-1][1])] for name, items in spans.items()}
+    apart = crossing(kernel)
+    lonely = {name: [(0, 10**9)] if name in apart else items for name, items in spans.items()}
+    for kept, banks in ((lonely, partners), (spans, partners), (spans, {})):
+        plans = [Plan(_ordered(used, whole, key), kept, banks).placed() for key in ORDERS]
+        best = min(plans, key=highest)
+        if highest(best) <= space:
+            return tuple(replace(item, address=best[item.name][0]) for item in used)
+    return None
+
+
+def crossing(kernel: Kernel) -> set[str]:
+    """Return the buffers that copies between global memory and the chip fill or empty inside of loops."""
+    found: set[str] = set()
+    for loop in walk(kernel.body):
+        if isinstance(loop, For):
+            for item in walk(loop.body):
+                value = item.result if isinstance(item, Load) else item.value if isinstance(item, Store) else None
+                if value is not None and value.buffer is not None:
+                    found.add(value.buffer)
+    return found
+
+
+def _ordered(buffers: list[Buffer], spans: Spans, key: Key) -> list[Buffer]:
+    return sorted(buffers, key=lambda item: key(item, spans[item.name]))
+
+
+Key = Callable[[Buffer, list[Span]], int]
+
+ORDERS: tuple[Key, ...] = (
+    lambda buffer, spans: -whole_repeats(buffer),
+    lambda buffer, spans: -_duration(spans) * whole_repeats(buffer),
+    lambda buffer, spans: -_duration(spans),
+    lambda buffer, spans: spans[0][0],
+)
+"""In which orders to place buffers: by size, by size and time, by time, by when they are first used."""
+
+
+def _duration(spans: list[Span]) -> int:
+    return sum(end - start + 1 for start, end in spans)
+
+
+Addresses = dict[str, tuple[int, int]]
+
+
+def highest(placed: Addresses) -> int:
+    return max((end for _, end in placed.values()), default=0)
+
+
+@dataclass(slots=True)
+class Plan:
+    """First-fit placing of `buffers` in their order."""
+
+    buffers: list[Buffer]
+    spans: Spans
+    partners: Partners
+
+    def placed(self) -> Addresses:
+        """Return the first byte of each buffer and the one behind its last."""
+        placed: Addresses = {}
+        for buffer in self.buffers:
+            spans = self.spans[buffer.name]
+            taken = sorted(place for name, place in placed.items() if meet(spans, self.spans[name]))
+            groups = self.groups(buffer, placed)
+            address = _free(taken, whole_repeats(buffer), groups)
+            placed[buffer.name] = (address, address + whole_repeats(buffer))
+        return placed
+
+    def groups(self, buffer: Buffer, placed: Addresses) -> set[int]:
+        """Return the bank groups in which partners of `buffer` start."""
+        return {placed[name][0] // 32 % BANK_GROUPS for name in self.partners.get(buffer.name, ()) if name in placed}
+
+
+def _free(taken: list[tuple[int, int]], size: int, groups: set[int]) -> int:
+    """Return the first address with `size` bytes free and in none of `groups`."""
+    address = _aside(0, groups)
+    for start, end in taken:
+        if address + size <= start:
+            break
+        if end > address:
+            address = _aside(end, groups)
+    return address
+
+
+def _aside(address: int, groups: set[int]) -> int:
+    while address // 32 % BANK_GROUPS in groups and len(groups) < BANK_GROUPS:
+        address += 32
+    return address
+
+
+def partners_of(kernel: Kernel) -> Partners:
+    """Return for each buffer those that an instruction reads together with it."""
+    found: Partners = defaultdict(set)
+    for item in walk(kernel.body):
+        if isinstance(item, Operation) and TABLE[item.name].category is Category.ELEMENTWISE:
+            names = {value.buffer for value in item.operands if value.buffer is not None}
+            for name in names:
+                found[name] |= names - {name}
+    return found
+
+
+def joined(kernel: Kernel) -> Kernel:
+    """Return `kernel` with one buffer for all those of one address, shape and element type."""
+    first: dict[object, str] = {}
+    names: dict[str, str] = {}
     for buffer in kernel.buffers:
-        placed.append(replace(buffer, address=address))
-        address += whole_repeats(buffer)
-    return replace(kernel, level=Level.PLANNED, buffers=tuple(placed))
+        place = (buffer.address, buffer.space, buffer.dtype, buffer.shape)
+        names[buffer.name] = first.setdefault(place if buffer.depth == 1 else buffer.name, buffer.name)
+    kept = tuple(buffer for buffer in kernel.buffers if names[buffer.name] == buffer.name)
+    short = {buffer.name: f"b{number}" for number, buffer in enumerate(kept)}
+    buffers = tuple(replace(buffer, name=short[buffer.name]) for buffer in kept)
+    mapping = {old: short[new] for old, new in names.items()}
+    return replace(kernel, body=rename_buffers(kernel.body, mapping), buffers=buffers)
 
 
-def whole_repeats(buffer: Buffer) -> int:
-    """Return the bytes that `buffer` takes, rounded up to whole repeats."""
-    repeat = ASCEND_910B1.repeat_bytes
-    return -(-buffer.depth * buffer.slot_bytes // repeat) * repeat
+def peak(kernel: Kernel) -> int:
+    """Return the most bytes that are in use at one time, rounded up to whole repeats by buffer: no plan takes less."""
+    return _peak(kernel)[0]
+
+
+def _peak(kernel: Kernel) -> tuple[int, list[Buffer]]:
+    """Return the most bytes in use at one time, and the buffers in use then."""
+    spans = live_spans(kernel)
+    used = [buffer for buffer in kernel.buffers if buffer.name in spans]
+    changes: dict[int, int] = defaultdict(int)
+    for buffer in used:
+        for start, end in spans[buffer.name]:
+            changes[start] += whole_repeats(buffer)
+            changes[end + 1] -= whole_repeats(buffer)
+    most, when, now = 0, 0, 0
+    for position in sorted(changes):
+        now += changes[position]
+        if now > most:
+            most, when = now, position
+    return most, [item for item in used if meet(spans[item.name], [(when, when)])]
 
 
 def footprint(buffers: Iterable[Buffer]) -> int:
-    """Return the bytes of the unified buffer that `buffers` take together."""
-    return sum(map(whole_repeats, buffers))
-
-
-def capacity(kernel: Kernel) -> int:
-    """Return the bytes of the unified buffer that `kernel` may use: Select takes a part for itself."""
-    selects = any(isinstance(item, Operation) and item.name == "where" for item in walk(kernel.body))
-    return ASCEND_910B1.unified_buffer - (ASCEND_910B1.select_reserve if selects else 0)
+    """Return the bytes from the start of the unified buffer to the end of the last of `buffers`, with addresses."""
+    return max(((buffer.address or 0) + whole_repeats(buffer) for buffer in buffers), default=0)
 
 
 def too_large(kernel: Kernel) -> UserError:
-    """Return the error that lists the largest buffers of `kernel` (level *buffered*) with the lines that fill them."""
+    """Return the error that lists what `kernel` (level *buffered*) has in use at its peak, with source lines."""
     places = _places(kernel)
-    largest = sorted(kernel.buffers, key=whole_repeats, reverse=True)[:6]
+    needed, live = _peak(kernel)
+    largest = sorted(live, key=whole_repeats, reverse=True)[:6]
     lines = [f"{whole_repeats(item)} bytes: {_shape(item)}, {places[item.name]}" for item in largest]
-    details = {"kernel": kernel.name, "needed": footprint(kernel.buffers), "capacity": capacity(kernel)}
+    if len(live) > len(largest):
+        rest = sum(map(whole_repeats, live)) - sum(map(whole_repeats, largest))
+        lines.append(f"{rest} bytes: {len(live) - len(largest)} smaller ones")
+    details = {"kernel": kernel.name, "needed": needed, "capacity": capacity(kernel)}
     location = next((item.location for item in walk(kernel.body) if item.location != UNKNOWN), kernel.location)
     return UserError("unified-buffer-full", location, live="; ".join(lines), **details)
 
 
 def _shape(buffer: Buffer) -> str:
-    return f"{buffer.dtype}[{', '.join(map(str, buffer.shape))}]"
+    slots = f" in {buffer.depth} slots" if buffer.depth > 1 else ""
+    return f"{buffer.dtype}[{', '.join(map(str, buffer.shape))}]{slots}"
 
 
 def _places(kernel: Kernel) -> dict[str, str]:
@@ -78,4 +221,4 @@ def _lines(locations: list[Location]) -> str:
     return ("line " if len(numbers) == 1 else "lines ") + ", ".join(map(str, numbers))
 
 
-PLAN_ADDRESSES = Pass("plan_addresses", Level.SYNCHRONISED, Level.PLANNED, plan_addresses)
+PLAN_ADDRESSES = Pass("plan_addresses", Level.BUFFERED, Level.BUFFERED, plan_addresses)

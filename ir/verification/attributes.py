@@ -112,10 +112,6 @@ def _count(operation: Operation, value: Attribute) -> bool:
     return isinstance(value, int) and is_int(value) and value >= 0
 
 
-def _whole(operation: Operation, value: Attribute) -> bool:
-    return is_int(value)
-
-
 _PIPES_TEXT = "one of " + ", ".join(f'"{pipe.value}"' for pipe in Pipe)
 
 CHECKS: dict[str, tuple[Check, str]] = {
@@ -126,7 +122,7 @@ CHECKS: dict[str, tuple[Check, str]] = {
     "destination": (_pipe, _PIPES_TEXT),
     "dtype": (_dtype, "a dtype, for example f32"),
     "high": (_paddings, "a list with one number of at least 0 for each axis"),
-    "id": (_whole, "a number"),
+    "id": (_index, "a number, or an index expression"),
     "low": (_paddings, "a list with one number of at least 0 for each axis"),
     "permutation": (_permutation, "a list of axes, for example [1, 0]"),
     "pipe": (_pipe, _PIPES_TEXT),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from pypto.ir.nodes import Buffer, For, If, Kernel, Level, Operation, Space, Statement, Value, operands, results
+from pypto.ir.index import IndexOperation
+from pypto.ir.liveness import live_spans, meet
+from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Level, Operation, Space, Statement
+from pypto.ir.printer import attribute_text
 from pypto.ir.verification.violation import Violation
 
 
@@ -82,26 +84,44 @@ def _flags_after(body: tuple[Statement, ...], raised: frozenset[Flag]) -> frozen
 
 
 def _flags_after_operation(operation: Operation, raised: frozenset[Flag]) -> frozenset[Flag]:
+    """An id that rotates stands for all the ids it takes: turn after turn they are set and waited for alike."""
     if operation.name not in ("set_flag", "wait_flag"):
         return raised
-    flag = _flag(operation)
-    if operation.name == "set_flag":
-        if flag in raised:
+    flags = _flags(operation)
+    for flag in sorted(flags):
+        if operation.name == "set_flag" and flag in raised:
             raise Violation("flag-raised", operation, flag=show_flag(flag))
-        return raised | {flag}
-    if flag not in raised:
-        raise Violation("flag-lowered", operation, flag=show_flag(flag))
-    return raised - {flag}
+        if operation.name == "wait_flag" and flag not in raised:
+            raise Violation("flag-lowered", operation, flag=show_flag(flag))
+    return raised | flags if operation.name == "set_flag" else raised - flags
 
 
-def _flag(operation: Operation) -> Flag:
+def _flags(operation: Operation) -> frozenset[Flag]:
     source, destination, number = (operation.attribute(name) for name in ("source", "destination", "id"))
-    assert isinstance(number, int), "attributes are checked before flags"
-    if not 0 <= number <= LARGEST_FLAG:
-        raise Violation("flag-id", operation, id=number, limit=LARGEST_FLAG)
+    ids = flag_ids(number)
+    if ids is None:
+        shown, expected = attribute_text(number), "a number, or `(index) % slots + number`"
+        details = {"operation": operation.name, "attribute": "id", "value": shown, "expected": expected}
+        raise Violation("attribute-value", operation, **details)
+    for item in ids:
+        if not 0 <= item <= LARGEST_FLAG:
+            raise Violation("flag-id", operation, id=item, limit=LARGEST_FLAG)
     if source == destination:
         raise Violation("flag-pipes", operation, source=source, destination=destination)
-    return str(source), str(destination), number
+    return frozenset((str(source), str(destination), item) for item in ids)
+
+
+def flag_ids(number: Attribute) -> range | None:
+    """Return the ids that an attribute ``id`` takes: a number, or an index modulo the number of slots plus a number;
+    None for anything else."""
+    if isinstance(number, int):
+        return range(number, number + 1)
+    if not isinstance(number, IndexOperation) or not isinstance(number.right, int):
+        return None
+    if number.operator == "%":
+        return range(number.right)
+    turning = flag_ids(number.left) if number.operator == "+" and isinstance(number.left, IndexOperation) else None
+    return range(turning.start + number.right, turning.stop + number.right) if turning is not None else None
 
 
 def _check_loop(loop: For, raised: frozenset[Flag]) -> None:
@@ -123,14 +143,13 @@ def check_addresses(kernel: Kernel, memories: dict[Space, Memory]) -> None:
     """Raise Violation unless every buffer lies aligned inside its memory and overlaps no other while in use."""
     for buffer in kernel.buffers:
         _check_address(buffer, memories[buffer.space])
-    lives = Lives()
-    lives.visit(kernel.body)
-    used = sorted((item for item in kernel.buffers if item.name in lives.spans), key=_start)
+    spans = live_spans(kernel)
+    used = sorted((item for item in kernel.buffers if item.name in spans), key=_start)
     for position, first in enumerate(used):
         for second in used[position + 1 :]:
             if _start(second) >= _end(first):
                 break  # sorted by address: no later one overlaps either
-            if first.space is second.space and _overlap(first, second) and lives.meet(first.name, second.name):
+            if first.space is second.space and _overlap(first, second) and meet(spans[first.name], spans[second.name]):
                 details = {"first": first.name, "first_bytes": _bytes(first), "space": first.space.value}
                 details |= {"second": second.name, "second_bytes": _bytes(second)}
                 raise Violation("buffer-overlap", second, **details)
@@ -160,60 +179,3 @@ def _bytes(buffer: Buffer) -> str:
 
 def _overlap(first: Buffer, second: Buffer) -> bool:
     return _start(first) < _end(second) and _start(second) < _end(first)
-
-
-@dataclass(slots=True)
-class Lives:
-    """When each buffer is in use: first and last position of a touch, statements counted in program order.
-
-    A buffer that is touched inside a loop and outside it is in use during the whole loop.
-    """
-
-    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
-    position: int = 0
-
-    def meet(self, first: str, second: str) -> bool:
-        (start, end), (other_start, other_end) = self.spans[first], self.spans[second]
-        return start <= other_end and other_start <= end
-
-    def visit(self, body: tuple[Statement, ...]) -> None:
-        for statement in body:
-            self.position += 1
-            self.touch(_values_before(statement))
-            if isinstance(statement, For):
-                self.visit_loop(statement)
-            elif isinstance(statement, If):
-                self.visit(statement.then_body)
-                self.touch(statement.then_yielded + statement.results)
-                self.visit(statement.else_body)
-                self.touch(statement.else_yielded + statement.results)
-            self.touch(results(statement))
-
-    def visit_loop(self, loop: For) -> None:
-        start, outside = self.position, set(self.spans)
-        self.visit(loop.body)
-        self.position += 1
-        self.touch(loop.carried + loop.yielded)
-        touched = {name for name, (_, end) in self.spans.items() if end > start}
-        self.stretch(touched & outside, start)
-
-    def stretch(self, names: set[str], start: int) -> None:
-        """Keep buffers known before a loop in use from its start to its end."""
-        for name in names:
-            first, _ = self.spans[name]
-            self.spans[name] = (min(first, start), self.position)
-
-    def touch(self, values: tuple[Value, ...]) -> None:
-        for name in _buffers(values):
-            first, _ = self.spans.get(name, (self.position, 0))
-            self.spans[name] = (first, self.position)
-
-
-def _values_before(statement: Statement) -> tuple[Value, ...]:
-    if isinstance(statement, For):
-        return statement.initial + statement.carried + statement.results
-    return () if isinstance(statement, If) else operands(statement)
-
-
-def _buffers(values: tuple[Value, ...]) -> Iterator[str]:
-    return (value.buffer for value in values if value.buffer is not None)

@@ -65,7 +65,7 @@ kernel k(x: gm f32[4, 8], s: scalar f32, z: inout gm f32[8]) -> (y: gm f32[4, 8]
 PLANNED = parse_kernel("""pto 1
 kernel k(x: gm f32[4, 8]) -> (y: gm f32[4, 8]) level planned {
   buffer @p : ub f32[4, 8] depth 2 address 0
-  buffer @q : ub f32[4, 8] depth 1 address 256
+  buffer @q : ub f32[4, 8] depth 1 address 512
   %a @p = load x[0 : 4, 0 : 8]
   set_flag {destination = "V", id = 0, source = "MTE2"}
   wait_flag {destination = "V", id = 0, source = "MTE2"}
@@ -287,11 +287,11 @@ kernel k(x: gm f32[8]) -> (y: gm f32[8]) level planned {
 
 
 def test_capacities_are_an_argument() -> None:
-    memories = {Space.UB: Memory(capacity=256 + 127, alignment=32)}
+    memories = {Space.UB: Memory(capacity=512 + 127, alignment=32)}
     with pytest.raises(VerificationError) as caught:
         verify(module(PLANNED), memories)
     assert caught.value.rule == "over-capacity"
-    verify(module(PLANNED), {Space.UB: Memory(capacity=256 + 128, alignment=256)})
+    verify(module(PLANNED), {Space.UB: Memory(capacity=512 + 128, alignment=256)})
 
 
 def test_kernels_of_a_module_agree() -> None:

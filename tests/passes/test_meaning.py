@@ -8,9 +8,9 @@ import pytest
 from passes.corpus import CORPUS
 from passes.kernels import Arrays, arguments
 from pypto.ir import interpreter
+from pypto.ir.engine.clocks import faults
 from pypto.ir.nodes import Level, Module
 from pypto.ir.parser import parse_module
-from pypto.ir.passes.clocks import faults
 from pypto.ir.passes.manager import run_passes
 from pypto.ir.passes.pipeline import NPU_PASSES
 from pypto.ir.printer import print_module, same

@@ -6,13 +6,17 @@ from collections.abc import Callable
 
 from pypto.codegen.ascendc.emission import Emission
 from pypto.codegen.ascendc.expressions import hard_event
+from pypto.ir.index import IndexOperation, Symbol
 from pypto.ir.nodes import Operation, Pipe
 
 
 def flag(function: str) -> Callable[[Emission, Operation], None]:
     def rule(emission: Emission, operation: Operation) -> None:
         event = hard_event(str(operation.attribute("source")), str(operation.attribute("destination")))
-        emission.line(f"AscendC::{function}<{event}>(EVENT_ID{operation.attribute('id')});")
+        number = operation.attribute("id")
+        assert isinstance(number, int | Symbol | IndexOperation)
+        shown = f"EVENT_ID{number}" if isinstance(number, int) else f"static_cast<int32_t>({emission.index(number)})"
+        emission.line(f"AscendC::{function}<{event}>({shown});")
 
     return rule
 

@@ -1,0 +1,175 @@
+"""Observer: what is known to have happened before what, with vector clocks over the pipes of one core; no data.
+
+A flag tells its waiting pipe that all earlier work of the setting pipe has finished, and all that pipe had been told; a
+barrier tells a pipe that its own work has. Work that touches memory which other work touched, one of them writing, must
+know that that has finished: else they race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Machine
+from pypto.ir.engine.program import Flag, Program, Scenario, Step
+from pypto.ir.nodes import Buffer, For, If, Kernel, Statement, walk
+from pypto.ir.passes.footprint import whole_repeats
+
+NUMBERS = {pipe: number for number, pipe in enumerate(PIPES)}
+Clock = list[int]
+Cell = tuple[str, int]
+Piece = tuple[object, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """A flag raised or lowered: by which pipe, after how much of its work, and what the pipe knew then."""
+
+    step: Step
+    lowered: bool
+    pipe: int
+    position: int
+    knows: Clock
+
+    def follows(self, earlier: Event) -> bool:
+        """Return whether the pipe of this event knew that `earlier` had happened."""
+        return self.knows[earlier.pipe] >= earlier.position
+
+
+@dataclass(slots=True)
+class Touched:
+    """Who touched a piece of memory last, by pipe: after how much of its work, and by which statement."""
+
+    reads: dict[int, tuple[int, Statement]] = field(default_factory=dict)
+    writes: dict[int, tuple[int, Statement]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Clocks:
+    """The observer. `cells` are the pieces of memory of each slot of a buffer; `events` come out in program order."""
+
+    cells: dict[Cell, tuple[Piece, ...]]
+    issued: Clock = field(default_factory=lambda: [0] * len(PIPES))
+    known: list[Clock] = field(default_factory=lambda: [[0] * len(PIPES) for _ in PIPES])
+    told: dict[Flag, Clock] = field(default_factory=dict)
+    touched: dict[Piece, Touched] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    lowered: dict[Flag, Event] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+    def start(self, step: Step) -> None:
+        pipe = NUMBERS[step.pipe]
+        self.issued[pipe] += 1
+        if step.pipe == SCALAR:
+            self.known[pipe][pipe] = self.issued[pipe]
+        pieces = [(piece, item.write) for item in step.accesses for piece in self.pieces(step, item.resource)]
+        for piece, write in pieces:
+            self.check(step, pipe, piece, write)
+        mark = (self.issued[pipe], step.statement)
+        for piece, write in pieces:
+            touched = self.touched.setdefault(piece, Touched())
+            (touched.writes if write else touched.reads)[pipe] = mark
+
+    def pieces(self, step: Step, resource: str) -> tuple[Piece, ...]:
+        if resource.startswith("gm:"):
+            return ((resource, step.epoch),)
+        return self.cells[resource, step.slots.get(resource, 0)]
+
+    def check(self, step: Step, pipe: int, piece: Piece, write: bool) -> None:
+        touched = self.touched.get(piece)
+        if touched is None:
+            return
+        known = self.known[pipe]
+        for others in (touched.writes, touched.reads) if write else (touched.writes,):
+            for other, (position, statement) in others.items():
+                if known[other] < position:
+                    name = piece[0]
+                    what = f"{PIPES[other]} and {step.pipe} race on {name}"
+                    self.faults.append(Fault(what, step.statement, statement))
+
+    def finish(self, step: Step) -> None:
+        """Work that has finished is known to nobody until a flag or barrier tells."""
+
+    def raise_flag(self, step: Step) -> None:
+        event = self.event(step, lowered=False)
+        message = list(event.knows)
+        message[event.pipe] = event.position
+        self.told[step.flag] = message
+        before = self.lowered.get(step.flag)
+        if before is not None and not event.follows(before):
+            what = f"flag {step.flag[0]} -> {step.flag[1]} {step.flag[2]} may be set before its last wait has run"
+            self.faults.append(Fault(what, step.statement, before.step.statement))
+
+    def lower_flag(self, step: Step) -> None:
+        known = self.known[NUMBERS[step.pipe]]
+        known[:] = map(max, known, self.told[step.flag])
+        self.lowered[step.flag] = self.event(step, lowered=True)
+
+    def event(self, step: Step, lowered: bool) -> Event:
+        pipe = NUMBERS[step.pipe]
+        self.issued[pipe] += 1
+        event = Event(step, lowered, pipe, self.issued[pipe], list(self.known[pipe]))
+        self.events.append(event)
+        return event
+
+    def barrier(self, step: Step) -> None:
+        pipe = NUMBERS[step.pipe]
+        self.known[pipe][pipe] = self.issued[pipe]
+
+
+def cells_of(buffers: Iterable[Buffer]) -> dict[Cell, tuple[Piece, ...]]:
+    """Return the pieces of memory of each slot: those between any two ends of slots when addresses are known, else
+    the slot itself."""
+    spans = list(_spans(buffers))
+    ends: dict[str, list[int]] = {}
+    for _, space, start, end in spans:
+        if start is not None:
+            ends.setdefault(space, []).extend((start, end))
+    sorted_ends = {space: sorted(set(items)) for space, items in ends.items()}
+    found: dict[Cell, tuple[Piece, ...]] = {}
+    for cell, space, start, end in spans:
+        if start is None:
+            found[cell] = (cell,)
+        else:
+            found[cell] = tuple((f"{space} from byte {item}",) for item in sorted_ends[space] if start <= item < end)
+    return found
+
+
+def _spans(buffers: Iterable[Buffer]) -> Iterator[tuple[Cell, str, int | None, int]]:
+    for buffer in buffers:
+        size = whole_repeats(buffer) // buffer.depth
+        for slot in range(buffer.depth):
+            start = None if buffer.address is None else buffer.address + slot * size
+            yield (buffer.name, slot), buffer.space.value, start, (start or 0) + size
+
+
+def scenarios(kernel: Kernel) -> tuple[Scenario, ...]:
+    """Return the trip counts and branches that stand for all others."""
+    has_loop = any(isinstance(item, For) for item in walk(kernel.body))
+    has_branch = any(isinstance(item, If) for item in walk(kernel.body))
+    if not has_loop:
+        return tuple(Scenario((1,), side) for side in range(1 + has_branch))
+    depth = max((buffer.depth for buffer in kernel.buffers), default=1)
+    nested = any(isinstance(inner, For) for item in walk(kernel.body) if isinstance(item, For) for inner in item.body)
+    several = (Scenario((3, 0)), Scenario((3, 1), 1), Scenario((2, 3)), Scenario((depth + 2, 2, depth + 1)))
+    turns = sorted({2 * depth + 1, 3, 2, 1, 0}, reverse=True)
+    plain = tuple(Scenario((number,), side) for number in turns for side in range(1 + has_branch))
+    return plain + (several if nested or has_branch else ())
+
+
+def observe(kernel: Kernel, scenario: Scenario) -> tuple[Clocks, list[Fault]]:
+    """Return the observer of one run of `kernel` under `scenario`, and the faults."""
+    clocks = Clocks(cells_of(kernel.buffers))
+    faults = Machine(clocks).run(Program(kernel, scenario).steps())
+    return clocks, clocks.faults + faults
+
+
+def faults(kernel: Kernel) -> list[Fault]:
+    """Return the faults of synchronisation in `kernel` (level *synchronised* or below): races with both statements,
+    flags left raised, set twice or waited for in vain, deadlocks."""
+    return [fault for scenario in scenarios(kernel) for fault in observe(kernel, scenario)[1]]
+
+
+def is_faulty(kernel: Kernel) -> bool:
+    """Return whether `kernel` has a fault; stops at the first scenario that shows one."""
+    return any(observe(kernel, scenario)[1] for scenario in scenarios(kernel))

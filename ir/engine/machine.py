@@ -1,0 +1,183 @@
+"""The pipes of one core: instructions are issued in program order to queues; a pipe starts its own in order.
+
+An instruction of a pipe may start before the one ahead of it has finished. A barrier starts when everything ahead of it
+in its pipe has finished; so does raising a flag. Waiting for a flag holds its pipe up until the flag is raised, and
+lowers it. The scalar unit issues all instructions, so that what holds up pipe S holds up issuing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pypto.ir.engine.program import Flag, Kind, Step
+from pypto.ir.nodes import Pipe, Statement
+
+SCALAR = Pipe.S.value
+PIPES = tuple(pipe.value for pipe in Pipe)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong in one run: what, at which statement of the kernel, and the other statement in question."""
+
+    what: str
+    statement: Statement | None
+    other: Statement | None = None
+
+    def __str__(self) -> str:
+        places = [str(item.location) for item in (self.other, self.statement) if item is not None]
+        return f"{self.what} ({' and '.join(places)})" if places else self.what
+
+
+class Observer(Protocol):
+    """What a run is for. Work reads when it starts and writes when it finishes."""
+
+    def start(self, step: Step) -> None: ...
+
+    def finish(self, step: Step) -> None: ...
+
+    def raise_flag(self, step: Step) -> None: ...
+
+    def lower_flag(self, step: Step) -> None: ...
+
+    def barrier(self, step: Step) -> None: ...
+
+
+@dataclass(slots=True)
+class Machine:
+    """One core. `run` takes the order of least delay; `run_any` any other order that the hardware may take."""
+
+    observer: Observer
+    queues: dict[str, deque[Step]] = field(default_factory=lambda: {pipe: deque() for pipe in PIPES})
+    running: dict[str, list[Step]] = field(default_factory=lambda: {pipe: [] for pipe in PIPES})
+    raised: dict[Flag, Step] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
+
+    def run(self, steps: Iterable[Step]) -> list[Fault]:
+        """Run `steps`, each as soon as it can; return the faults, deadlocks included."""
+        for step in steps:
+            self.queues[step.pipe].append(step)
+            self.advance(step.pipe)
+            if self.queues[SCALAR]:
+                break
+        return self.ended()
+
+    def advance(self, pipe: str) -> None:
+        queue = self.queues[pipe]
+        while queue and self.can_start(queue[0]):
+            step = queue.popleft()
+            self.begin(step)
+            if step.kind is Kind.WORK:
+                self.end(step)
+            elif step.kind is Kind.SET and self.queues[step.flag[1]]:
+                self.advance(step.flag[1])
+
+    def run_any(self, steps: Iterable[Step], order: Order) -> list[Fault]:
+        """Run `steps` in the order that `order` chooses among what is possible; return the faults."""
+        source = iter(steps)
+        following = next(source, None)
+        while True:
+            actions = list(self.actions(following))
+            if not actions:
+                return self.ended()
+            name, pipe = order.choose(actions)
+            if name == "issue":
+                assert following is not None
+                self.queues[following.pipe].append(following)
+                following = next(source, None)
+            elif name == "start":
+                self.begin(self.queues[pipe].popleft())
+            else:
+                self.end(self.running[pipe][order.which(len(self.running[pipe]))])
+
+    def actions(self, following: Step | None) -> Iterator[tuple[str, str]]:
+        """Yield what can happen next: ``issue``, or ``start`` or ``finish`` on a pipe."""
+        if following is not None and not self.queues[SCALAR] and not self.running[SCALAR]:
+            yield "issue", following.pipe
+        for pipe in PIPES:
+            if self.queues[pipe] and self.can_start(self.queues[pipe][0]):
+                yield "start", pipe
+            if self.running[pipe]:
+                yield "finish", pipe
+
+    def can_start(self, step: Step) -> bool:
+        if step.kind is Kind.WAIT:
+            return step.flag in self.raised
+        return step.kind is Kind.WORK or not self.running[step.pipe]
+
+    def begin(self, step: Step) -> None:
+        if step.kind is Kind.WORK:
+            self.running[step.pipe].append(step)
+            self.observer.start(step)
+        elif step.kind is Kind.BARRIER:
+            self.observer.barrier(step)
+        elif step.kind is Kind.WAIT:
+            del self.raised[step.flag]
+            self.observer.lower_flag(step)
+        else:
+            if step.flag in self.raised:
+                self.faults.append(Fault(f"flag {show(step.flag)} set twice", step.statement))
+            self.raised[step.flag] = step
+            self.observer.raise_flag(step)
+
+    def end(self, step: Step) -> None:
+        self.running[step.pipe].remove(step)
+        self.observer.finish(step)
+
+    def ended(self) -> list[Fault]:
+        """Return all faults of a run that can go no further."""
+        for pipe in PIPES:
+            if self.queues[pipe]:
+                step = self.queues[pipe][0]
+                self.faults.append(Fault(f"deadlock: {pipe} waits for flag {show(step.flag)}", step.statement))
+        for flag, step in self.raised.items():
+            self.faults.append(Fault(f"flag {show(flag)} still set at the end", step.statement))
+        return self.faults
+
+
+def show(flag: Flag) -> str:
+    return f"{flag[0]} -> {flag[1]} {flag[2]}"
+
+
+@dataclass(slots=True)
+class Order:
+    """How to choose among what can happen next.
+
+    ``early``: everything as soon as it can be. ``late``: work finishes, and pipes start, only when nothing else is
+    possible; the pipes named first in `favoured` run ahead of the others. ``random``: any way, by `seed`.
+    """
+
+    name: str
+    seed: int = 0
+    favoured: tuple[str, ...] = ("MTE2", "V", "MTE3", "S")
+    random: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+
+    def choose(self, actions: list[tuple[str, str]]) -> tuple[str, str]:
+        if self.name == "random":
+            return self.random.choice(actions)
+        ranks = {"early": ("finish", "start", "issue"), "late": ("issue", "start", "finish")}[self.name]
+        return min(actions, key=lambda action: (ranks.index(action[0]), self.rank(action[1])))
+
+    def rank(self, pipe: str) -> int:
+        return self.favoured.index(pipe) if pipe in self.favoured else len(self.favoured)
+
+    def which(self, count: int) -> int:
+        """Return which of `count` running instructions of a pipe finishes."""
+        if self.name == "random":
+            return self.random.randrange(count)
+        return 0 if self.name == "early" else count - 1
+
+
+ORDERS = (
+    Order("early"),
+    Order("late"),
+    Order("late", favoured=("MTE3", "V", "MTE2", "S")),
+    Order("late", favoured=("V", "MTE2", "MTE3", "S")),
+)

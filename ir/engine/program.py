@@ -1,0 +1,192 @@
+"""A kernel unrolled: the instructions that one core issues, in program order.
+
+Loops turn as often as their bounds say, or as often as a `Scenario` does, so that one run stands for all trip counts
+like it. Numbers in registers are computed while issuing, as the scalar unit does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypto.ir.index import IndexOperation, Symbol, evaluate, symbols
+from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Load, Operation, Statement, Value, results
+from pypto.ir.operations.definition import Category
+from pypto.ir.operations.table import TABLE
+from pypto.ir.passes.pipes import Access, Pipes
+from pypto.ir.passes.slots import of_name, rotations
+
+Flag = tuple[str, str, int]
+Array = NDArray[Any]
+COMPARISONS = {"<": lambda a, b: a < b, "<=": lambda a, b: a <= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b}
+
+
+class Kind(Enum):
+    """What a pipe does with an instruction."""
+
+    WORK = "work"
+    SET = "set"
+    WAIT = "wait"
+    BARRIER = "barrier"
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """One instruction: `pipe` runs it; `flag` of a set or wait; what work touches, and in which slot of each buffer.
+
+    `symbols` and `registers` are the indices and the numbers in registers at the time of issue; `turns` counts the
+    loops around; `epoch` grows with each turn of a loop whose turns touch different elements of the arrays.
+    """
+
+    kind: Kind
+    pipe: str
+    statement: Statement
+    flag: Flag = ("", "", 0)
+    accesses: frozenset[Access] = frozenset()
+    slots: Mapping[str, int] = field(default_factory=dict)
+    symbols: Mapping[Symbol, int] = field(default_factory=dict)
+    registers: Mapping[str, Array] = field(default_factory=dict)
+    turns: tuple[int, ...] = ()
+    epoch: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Turns of the loops by nesting depth (the last number for all deeper ones), and which side an If takes first."""
+
+    turns: tuple[int, ...]
+    side: int = 0
+
+    def trips(self, depth: int) -> int:
+        return self.turns[min(depth, len(self.turns) - 1)]
+
+
+@dataclass(slots=True)
+class Program:
+    """The instructions of one block of `kernel`, level *buffered* or below.
+
+    `scenario` replaces trip counts and conditions; without it `symbols` must have a value for every grid axis and
+    extent, and `scalars` for every scalar parameter.
+    """
+
+    kernel: Kernel
+    scenario: Scenario | None = None
+    symbols: dict[Symbol, int] = field(default_factory=dict)
+    scalars: Mapping[str, Array] = field(default_factory=dict)
+    pipes: Pipes = field(init=False)
+    buffers: dict[str, Buffer] = field(init=False)
+    rotating: dict[str, For] = field(init=False)
+    independent: frozenset[str] = field(init=False)
+    accessed: dict[int, frozenset[Access]] = field(default_factory=dict)
+    registers: dict[str, Array] = field(default_factory=dict)
+    turn_of: dict[int, int] = field(default_factory=dict)
+    turns: tuple[int, ...] = ()
+    epoch: int = 0
+
+    def __post_init__(self) -> None:
+        self.pipes = Pipes.of(self.kernel)
+        self.buffers = of_name(self.kernel.buffers)
+        self.rotating = rotations(self.kernel)
+        self.independent = independent_loops(self.kernel)
+
+    def steps(self) -> Iterator[Step]:
+        if self.scenario is not None:
+            self.symbols.update((axis.symbol, 0) for axis in self.kernel.grid)
+        yield from self.body(self.kernel.body, 0)
+
+    def body(self, body: tuple[Statement, ...], depth: int) -> Iterator[Step]:
+        for statement in body:
+            if isinstance(statement, For):
+                yield from self.loop(statement, depth)
+            elif isinstance(statement, If):
+                yield from self.body(statement.then_body if self.takes(statement) else statement.else_body, depth)
+            elif isinstance(statement, Operation) and TABLE[statement.name].category is Category.SYNCHRONISATION:
+                yield self.synchronisation(statement)
+            else:
+                yield from self.work(statement)
+
+    def takes(self, choice: If) -> bool:
+        if self.scenario is not None:
+            return (self.scenario.side + sum(self.turns)) % 2 == 0
+        condition = choice.condition
+        left, right = evaluate(condition.left, self.symbols), evaluate(condition.right, self.symbols)
+        return bool(COMPARISONS[condition.comparison](left, right))
+
+    def loop(self, loop: For, depth: int) -> Iterator[Step]:
+        outer = self.turns
+        for number, index in enumerate(self.indices(loop, depth)):
+            self.symbols[loop.index] = index
+            self.turn_of[id(loop)] = number
+            self.turns = (*outer, number)
+            self.epoch += loop.index.name in self.independent
+            yield from self.body(loop.body, depth + 1)
+        self.turns = outer
+
+    def indices(self, loop: For, depth: int) -> range:
+        if self.scenario is None:
+            return range(evaluate(loop.start, self.symbols), evaluate(loop.stop, self.symbols), loop.step)
+        known = {symbol: self.symbols.get(symbol, 0) for symbol in symbols(loop.start)}
+        start = evaluate(loop.start, known)
+        return range(start, start + self.scenario.trips(depth) * loop.step, loop.step)
+
+    def synchronisation(self, operation: Operation) -> Step:
+        attributes = dict(operation.attributes)
+        if operation.name == "pipe_barrier":
+            return Step(Kind.BARRIER, str(attributes["pipe"]), operation, turns=self.turns)
+        number = attributes["id"]
+        assert isinstance(number, int | Symbol | IndexOperation)
+        flag = (str(attributes["source"]), str(attributes["destination"]), evaluate(number, self.symbols))
+        if operation.name == "set_flag":
+            return Step(Kind.SET, flag[0], operation, flag, turns=self.turns)
+        return Step(Kind.WAIT, flag[1], operation, flag, turns=self.turns)
+
+    def work(self, statement: Statement) -> Iterator[Step]:
+        accesses = self.accessed.get(id(statement))
+        if accesses is None:
+            accesses = self.accessed[id(statement)] = self.pipes.accesses(statement)
+        if not accesses:
+            if self.scenario is None:
+                self.compute(statement)
+            return
+        names = [item.resource for item in accesses if item.resource in self.rotating]
+        slots = {name: self.turn_of[id(self.rotating[name])] % self.buffers[name].depth for name in names}
+        pipe = next(iter(accesses)).pipe.value
+        if self.scenario is not None:
+            yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, {}, {}, self.turns, self.epoch)
+            return
+        registers = {value.name: self.registers[value.name] for value in _read(statement) if value.buffer is None}
+        known = dict(self.symbols)
+        yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, registers, self.turns, self.epoch)
+
+    def compute(self, statement: Statement) -> None:
+        """Keep what the scalar unit computes in registers; views and undefined tiles need no instruction."""
+        if isinstance(statement, Load):
+            self.registers[statement.result.name] = self.scalars[statement.source]
+        elif isinstance(statement, Operation) and all(value.buffer is None for value in results(statement)):
+            attributes = {name: concrete(value, self.symbols) for name, value in statement.attributes}
+            arrays = [self.registers[value.name] for value in statement.operands]
+            with np.errstate(all="ignore"):
+                outcome = TABLE[statement.name].meaning(*arrays, **attributes)
+            self.registers[statement.results[0].name] = np.asarray(outcome)
+
+
+def independent_loops(kernel: Kernel) -> frozenset[str]:
+    """Return the indices of the loops whose turns touch different elements of the arrays."""
+    names = dict(kernel.attributes).get("independent", ())
+    return frozenset(str(name) for name in names) if isinstance(names, tuple) else frozenset()
+
+
+def concrete(value: Attribute, symbols: Mapping[Symbol, int]) -> Any:
+    """Return an attribute with its index expressions evaluated."""
+    if isinstance(value, tuple):
+        return tuple(concrete(item, symbols) for item in value)
+    return evaluate(value, symbols) if isinstance(value, Symbol | IndexOperation) else value
+
+
+def _read(statement: Statement) -> tuple[Value, ...]:
+    return statement.operands if isinstance(statement, Operation) else ()

@@ -1,0 +1,83 @@
+"""Buffers with several slots: which loop they rotate in, and the number of the slot that a turn uses.
+
+A buffer of depth d rotates in the innermost loop around everything that touches it: turn k of that loop, counted from 0
+at each entry, uses slot k % d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pypto.ir.index import Bounds, Index, Symbol, bounds, floor_divide, make, subtract
+from pypto.ir.nodes import Buffer, For, Kernel, Statement, Value, operands, regions, results
+
+Path = tuple[For, ...]
+
+
+def loops_around(kernel: Kernel) -> dict[str, Path]:
+    """Return for each buffer the loops around everything that touches it, outermost first."""
+    found: dict[str, Path] = {}
+    _visit(kernel.body, (), found)
+    return found
+
+
+def rotations(kernel: Kernel) -> dict[str, For]:
+    """Return the loop in which each buffer of several slots rotates; those outside of all loops stay in slot 0."""
+    deep = {buffer.name for buffer in kernel.buffers if buffer.depth > 1}
+    if not deep:
+        return {}
+    return {name: path[-1] for name, path in loops_around(kernel).items() if name in deep and path}
+
+
+def depth_in(loop: For, kernel: Kernel, rotating: dict[str, For]) -> int:
+    """Return the largest depth of the buffers that rotate in `loop`; 1 when none does."""
+    return max((item.depth for item in kernel.buffers if rotating.get(item.name) is loop), default=1)
+
+
+def turn(loop: For, ranges: dict[Symbol, Bounds]) -> Index:
+    """Return the number of the present turn of `loop`, counted from 0."""
+    first = bounds(loop.start, ranges)
+    if first is not None and first[0] >= 0 and first[1] < loop.step:
+        return floor_divide(loop.index, loop.step)
+    return floor_divide(subtract(loop.index, loop.start), loop.step)
+
+
+def slot(loop: For, depth: int, ranges: dict[Symbol, Bounds]) -> Index:
+    return make("%", turn(loop, ranges), depth)
+
+
+def most_turns(loop: For, ranges: dict[Symbol, Bounds]) -> int | None:
+    """Return an upper bound of the turns of `loop`, or None when it is not known."""
+    first, last = bounds(loop.start, ranges), bounds(loop.stop, ranges)
+    if first is None or last is None:
+        return None
+    return max(0, -(-(last[1] - first[0]) // loop.step))
+
+
+def touched(statement: Statement) -> Iterator[Value]:
+    """Yield the values that `statement` itself reads or defines, those in registers included."""
+    yield from operands(statement)
+    yield from results(statement)
+    if isinstance(statement, For):
+        yield from statement.carried
+
+
+def _visit(body: tuple[Statement, ...], path: Path, found: dict[str, Path]) -> None:
+    for statement in body:
+        for value in touched(statement):
+            if value.buffer is not None:
+                found[value.buffer] = _common(found.get(value.buffer, path), path)
+        inner = (*path, statement) if isinstance(statement, For) else path
+        for region in regions(statement):
+            _visit(region, inner, found)
+
+
+def _common(left: Path, right: Path) -> Path:
+    count = 0
+    while count < min(len(left), len(right)) and left[count] is right[count]:
+        count += 1
+    return left[:count]
+
+
+def of_name(buffers: tuple[Buffer, ...]) -> dict[str, Buffer]:
+    return {buffer.name: buffer for buffer in buffers}
