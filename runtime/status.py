@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pypto.codegen.llvm.evaluation import extents
 from pypto.codegen.llvm.lowering import SITES, checking_operations
 from pypto.ir.base.errors import UserError
 from pypto.ir.nodes import Module
@@ -18,8 +19,7 @@ def index_mistake(module: Module, site: int, place: int, index: int) -> UserErro
     x, indices = operation.operands[:2]
     axis = operation.attribute("axis")
     assert isinstance(axis, int)
-    shape, extent = indices.shape, x.shape[axis]
-    assert isinstance(extent, int)
-    position = tuple(map(int, np.unravel_index(place, shape)))  # type: ignore[arg-type]  # numbers: code was made
+    shape, extent = extents(indices.shape), extents(x.shape)[axis]
+    position = tuple(map(int, np.unravel_index(place, shape)))
     wrap = operation.attribute("wrap") is True
-    return index_error(operation.name, wrap, operation.location, IndexOutOfRange(index, position, extent))
+    return index_error(operation.name, wrap, operation.location, IndexOutOfRange(index, position, shape, extent))

@@ -1,8 +1,9 @@
 """Sorting in memory: keys as whole numbers in the order of their values, and the routines that order them.
 
 A key is an unsigned number: bits of the value that compare like it, then its position. Keys are all different, so that
-any way of sorting is stable. Short runs are sorted by insertion, then merged pairwise (Knuth, TAOCP 3, 5.2.4); for few
-of many the smallest ones seen so far are kept in order.
+any way of sorting is stable. Few keys are sorted by insertion in short runs, which are merged pairwise (Knuth, TAOCP 3,
+5.2.4), many by their digits of eight bits, the lowest first (5.2.5). For few of many the smallest ones seen so far are
+kept in order.
 """
 
 from __future__ import annotations
@@ -14,6 +15,10 @@ from pypto.ir.dtypes import DType
 
 FEW = 64
 """Most elements that are found by keeping the smallest ones."""
+
+
+MANY = 200
+"""Fewest elements that are sorted digit by digit."""
 
 
 def is_few(wanted: int, extent: int) -> bool:
@@ -40,6 +45,12 @@ class Code:
     def words(self) -> int:
         """Words of 8 bytes of a key."""
         return self.bits // 32
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the placeholders in the routines stand for: the digits of the value begin at bit FIRST of a word."""
+        wide = self.bits == 64
+        return {"TYPE": self.element, "STRIDE": str(self.words), "HIGH": str(int(wide)), "FIRST": "0" if wide else "32"}
 
     def encode(self, builder: FunctionBuilder, value: Register, position: Register) -> Register:
         """Return the key of a value at a position."""
@@ -78,8 +89,11 @@ class Code:
 
 def sort(builder: FunctionBuilder, code: Code, data: Register, other: Register, count: int) -> None:
     """Sort `count` keys at `data`; `other` is memory for as many."""
-    builder.declarations.add(_SORT.replace("TYPE", code.element))
-    builder.line(f"call void @pypto_sort_{code.element}({data.typed}, {other.typed}, i64 {count})")
+    name, text = ("sort", _SORT) if count < MANY else ("radix", _RADIX)
+    for key, value in code.names.items():
+        text = text.replace(key, value)
+    builder.declarations.add(text)
+    builder.line(f"call void @pypto_{name}_{code.element}({data.typed}, {other.typed}, i64 {count})")
 
 
 def select_smallest(
@@ -215,6 +229,94 @@ back_one:
 done:
   ret void
 }"""
+
+_RADIX = """define internal void @pypto_radix_TYPE(ptr %data, ptr %other, i64 %count) nounwind {
+entry:
+  %counts = alloca [256 x i64], align 64
+  br label %pass
+pass:
+  %shift = phi i64 [ FIRST, %entry ], [ %shift_next, %pass_end ]
+  %source = phi ptr [ %data, %entry ], [ %source_next, %pass_end ]
+  %target = phi ptr [ %other, %entry ], [ %target_next, %pass_end ]
+  %finished = icmp uge i64 %shift, 64
+  br i1 %finished, label %finish, label %clear
+clear:
+  %z = phi i64 [ 0, %pass ], [ %z_next, %clear ]
+  %z_at = getelementptr i64, ptr %counts, i64 %z
+  store i64 0, ptr %z_at, align 8
+  %z_next = add i64 %z, 1
+  %clearing = icmp ult i64 %z_next, 256
+  br i1 %clearing, label %clear, label %counting
+counting:
+  %i = phi i64 [ 0, %clear ], [ %i_next, %counting ]
+  %i_word = mul i64 %i, STRIDE
+  %i_high = add i64 %i_word, HIGH
+  %i_at = getelementptr i64, ptr %source, i64 %i_high
+  %i_key = load i64, ptr %i_at, align 8
+  %i_moved = lshr i64 %i_key, %shift
+  %i_digit = and i64 %i_moved, 255
+  %i_count_at = getelementptr i64, ptr %counts, i64 %i_digit
+  %i_count = load i64, ptr %i_count_at, align 8
+  %i_more = add i64 %i_count, 1
+  store i64 %i_more, ptr %i_count_at, align 8
+  %i_next = add i64 %i, 1
+  %counted = icmp ult i64 %i_next, %count
+  br i1 %counted, label %counting, label %check
+check:
+  %all_alike = icmp eq i64 %i_more, %count
+  br i1 %all_alike, label %pass_end, label %sum
+sum:
+  %d = phi i64 [ 0, %check ], [ %d_next, %sum ]
+  %total = phi i64 [ 0, %check ], [ %total_next, %sum ]
+  %d_at = getelementptr i64, ptr %counts, i64 %d
+  %d_count = load i64, ptr %d_at, align 8
+  store i64 %total, ptr %d_at, align 8
+  %total_next = add i64 %total, %d_count
+  %d_next = add i64 %d, 1
+  %summing = icmp ult i64 %d_next, 256
+  br i1 %summing, label %sum, label %moving
+moving:
+  %m = phi i64 [ 0, %sum ], [ %m_next, %moving ]
+  %m_word = mul i64 %m, STRIDE
+  %m_high = add i64 %m_word, HIGH
+  %m_at = getelementptr i64, ptr %source, i64 %m_high
+  %m_key = load i64, ptr %m_at, align 8
+  %m_moved = lshr i64 %m_key, %shift
+  %m_digit = and i64 %m_moved, 255
+  %m_count_at = getelementptr i64, ptr %counts, i64 %m_digit
+  %m_place = load i64, ptr %m_count_at, align 8
+  %m_after = add i64 %m_place, 1
+  store i64 %m_after, ptr %m_count_at, align 8
+  %m_from = getelementptr TYPE, ptr %source, i64 %m
+  %m_all = load TYPE, ptr %m_from, align 8
+  %m_to = getelementptr TYPE, ptr %target, i64 %m_place
+  store TYPE %m_all, ptr %m_to, align 8
+  %m_next = add i64 %m, 1
+  %to_move = icmp ult i64 %m_next, %count
+  br i1 %to_move, label %moving, label %pass_end
+pass_end:
+  %source_next = phi ptr [ %source, %check ], [ %target, %moving ]
+  %target_next = phi ptr [ %target, %check ], [ %source, %moving ]
+  %shift_next = add i64 %shift, 8
+  br label %pass
+finish:
+  %home = icmp eq ptr %source, %data
+  br i1 %home, label %done, label %back
+back:
+  %k = phi i64 [ 0, %finish ], [ %k_next, %back_one ]
+  %going = icmp ult i64 %k, %count
+  br i1 %going, label %back_one, label %done
+back_one:
+  %k_from = getelementptr TYPE, ptr %source, i64 %k
+  %k_to = getelementptr TYPE, ptr %data, i64 %k
+  %k_key = load TYPE, ptr %k_from, align 8
+  store TYPE %k_key, ptr %k_to, align 8
+  %k_next = add i64 %k, 1
+  br label %back
+done:
+  ret void
+}"""
+"""Words are of 8 bytes, the lowest first, as on every machine that this target is made for."""
 
 _SMALLEST = """define internal void @pypto_smallest_TYPE(ptr %data, i64 %count, ptr %best, i64 %wanted) nounwind {
 entry:

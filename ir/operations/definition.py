@@ -29,9 +29,11 @@ class RuleViolation(Exception):
 class IndexOutOfRange(Exception):
     """A meaning met an index that is not an element of its axis; whoever knows the source line makes it a UserError."""
 
-    def __init__(self, value: int, position: tuple[int, ...], extent: int) -> None:
-        super().__init__(value, position, extent)
-        self.value, self.position, self.extent = value, position, extent
+    def __init__(self, value: int, position: tuple[int, ...], shape: tuple[int, ...], extent: int) -> None:
+        """`position` is where `value` stands among indices of `shape`; axes of extent 1 are left out."""
+        super().__init__(value, position, shape, extent)
+        self.value, self.extent = value, extent
+        self.position = tuple(place for place, size in zip(position, shape, strict=True) if size != 1) or (0,)
 
 
 class Category(Enum):

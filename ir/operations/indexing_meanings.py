@@ -19,7 +19,7 @@ def checked(indices: Array, extent: int, wrap: bool) -> Array:
     wrong = (numbers < (-extent if wrap else 0)) | (numbers >= extent)
     if wrong.any():
         place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-        raise IndexOutOfRange(int(numbers[place]), tuple(map(int, place)), extent)
+        raise IndexOutOfRange(int(numbers[place]), tuple(map(int, place)), wrong.shape, extent)
     return np.where(numbers < 0, numbers + extent, numbers) if wrap else numbers
 
 

@@ -189,7 +189,7 @@ def number_range(start: Any, stop: Any, step: Any, dtype: Any) -> Tile:
 
 
 def _number(tracer: Tracer, item: Any) -> int | float:
-    extent = as_extent(item)
+    extent = None if isinstance(item, Tile) else as_extent(item)
     if isinstance(extent, int):
         return extent
     if isinstance(item, float) and math.isfinite(item):

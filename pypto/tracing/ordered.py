@@ -175,7 +175,7 @@ def ordered(tile: Tile, axis: Any, descending: Any, count: int | None = None) ->
 
 def whole_number(tracer: Tracer, what: str, number: Any) -> int:
     """Return a whole number of at least 0 given by the user; raises UserError ``count-kind``."""
-    found = as_extent(number)
+    found = None if isinstance(number, Tile) else as_extent(number)
     if isinstance(found, int) and not isinstance(number, bool) and found >= 0:
         return found
     raise tracer.error("count-kind", what=what, number=number)
