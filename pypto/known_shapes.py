@@ -123,7 +123,8 @@ def _view(
     shape = known.shapes.get(name)
     if shape is None:
         shape = _covered(subject.graph, name, symbolic, notes)
-    return ScalarView(name, dtype) if shape == () else array_view(name, TileType(dtype, shape))
+    is_scalar = shape == () and name not in subject.outputs
+    return ScalarView(name, dtype) if is_scalar else array_view(name, TileType(dtype, shape))
 
 
 def _constant_view(subject: Subject, name: str, parameter: inspect.Parameter) -> View:

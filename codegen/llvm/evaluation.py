@@ -223,6 +223,8 @@ def reshaped(after: tuple[int, ...], before: tuple[int, ...], point: Point, rang
     if [extent for extent in after if extent != 1] == [extent for extent in before if extent != 1]:
         rest = iter(wide)
         return tuple(ZERO if extent == 1 else next(rest) for extent in before)
+    if 0 in before:  # nothing is ever read; the index only has to be one
+        return (ZERO,) * len(before)
     linear = ZERO
     for extent, position in zip(after, point, strict=True):
         linear = affine.add(affine.scale(linear, extent), position)

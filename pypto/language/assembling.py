@@ -48,7 +48,7 @@ def transpose(x: Tile, axes: Sequence[int] | None = None) -> Tile:
 
 
 def broadcast_to(x: Tile, shape: Shape) -> Tile:
-    """A new tile with axes of extent 1 repeated. Raises UserError ``shape-mismatch``."""
+    """A read-only view with axes of extent 1 repeated. Raises UserError ``shape-mismatch`` or ``broadcast-write``."""
     return broadcasted(x, shape)
 
 

@@ -1,4 +1,4 @@
-"""Views that ranges and axis order cannot express: reshapes, and blocks that are clipped at the edge."""
+"""Views that ranges and axis order cannot express: reshapes, repeated axes, and blocks that are clipped at the edge."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from pypto.ir.dtypes import DType
 from pypto.ir.index import Index, add, maximum, minimum
 from pypto.ir.nodes import Range, Value
+from pypto.ir.operations.rules import show_shape
 from pypto.tracing.context import Number, Tracer
 from pypto.tracing.storage import Memory, Storage, guarded
 from pypto.tracing.tiles import Tile
@@ -43,6 +44,34 @@ class Reshaped(Storage):
             value = put(tracer, self.read(tracer, None), value, ranges)
         value = full(tracer, value, len(self._shape))
         self.parent.write(reform(tracer, value, self.parent.extents))
+
+
+class Repeated(Storage):
+    """A tile with axes of extent 1 repeated, as `numpy.broadcast_to` shows it: a view that cannot be written."""
+
+    __slots__ = ("_shape", "parent")
+
+    def __init__(self, parent: Tile, shape: Shape) -> None:
+        self.parent, self._shape = parent, shape
+
+    @property
+    def birth(self) -> int:  # type: ignore[override]  # as old as what it shows
+        return self.parent.storage.birth
+
+    @property
+    def dtype(self) -> DType:
+        return self.parent.storage.dtype
+
+    @property
+    def shape(self) -> Shape:
+        return self._shape
+
+    def read(self, tracer: Tracer, ranges: Ranges | None) -> Value:
+        value = spread(tracer, self.parent.read(), self._shape)
+        return value if ranges is None else take(tracer, value, ranges)
+
+    def write(self, tracer: Tracer, ranges: Ranges | None, value: Value) -> None:
+        raise tracer.error("broadcast-write", shape=show_shape(self.parent.extents), wide=show_shape(self._shape))
 
 
 class Clipped(Storage):

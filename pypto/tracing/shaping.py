@@ -12,7 +12,7 @@ from pypto.ir.index import Extent, product
 from pypto.ir.nodes import Value
 from pypto.ir.operations.rules import show_shape
 from pypto.tracing.context import Tracer, require
-from pypto.tracing.derived import Clipped, Reshaped
+from pypto.tracing.derived import Clipped, Repeated, Reshaped
 from pypto.tracing.elementwise import checked_number, normal, result_type, tracer_of
 from pypto.tracing.extents import as_extent, specialise
 from pypto.tracing.indices import as_index
@@ -230,14 +230,14 @@ def permuted(operand: Any, axes: Any) -> Tile:
 
 
 def broadcasted(operand: Any, shape: Any) -> Tile:
-    """Return a new tile with axes of extent 1 repeated; raises UserError ``shape-mismatch``."""
+    """Return a view with axes of extent 1 repeated; raises UserError ``shape-mismatch``."""
     tile = a_tile(operand, "pypto.broadcast_to")
     tracer = tile.tracer
     wanted = shape_of(tracer, shape)
     tracer.note("broadcast_to", tile.key, wanted)
     if len(wanted) < tile.rank or common_shape(tracer, (tile.extents, wanted)) != wanted:
         raise tracer.error("shape-mismatch", shapes=f"{show_shape(tile.extents)} and {show_shape(wanted)}")
-    return Tile.of_value(tracer, spread(tracer, tile.read(), wanted), tile.dtype_)
+    return Tile(tracer, Repeated(tile, wanted))
 
 
 def concatenated(pieces: Any, axis: Any) -> Tile:

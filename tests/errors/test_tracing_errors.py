@@ -62,6 +62,13 @@ WEIGHTS = np.ones((4, 6), np.float32)
 KEPT: list[Any] = []
 
 
+@wrong("broadcast-write", "shows one of shape (6,)", "wide[0]")
+def write_through_repeated_axes(x, out):
+    wide = pypto.broadcast_to(x[0] + 0, (4, 6))
+    wide[0] = 1.0
+    out[:] = wide
+
+
 # -- control flow of Python
 
 

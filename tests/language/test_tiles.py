@@ -138,6 +138,21 @@ def square_transpose(x, out):
     out[:4, :4] = out[:4, :4].T
 
 
+@tile
+def through_repeated_axes(x, out):
+    row = x[:1] * 1.0
+    wide = np.broadcast_to(row, (4, 6))
+    part = wide[1:3, ::2]
+    row += 1.0
+    out[:] = wide
+    row[:] = 0.0
+    out[1:3, ::2] += part
+
+
+def test_repeated_axes_show_later_writes() -> None:
+    same_as_numpy(through_repeated_axes, random(4, 6), random(4, 6, seed=1))
+
+
 @pytest.mark.parametrize(
     "kernel",
     [

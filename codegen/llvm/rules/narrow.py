@@ -40,11 +40,18 @@ def _widen_half(lanes: Lanes, bits: Register) -> Register:
 def narrow(builder: FunctionBuilder, x: Register, target: str) -> Register:
     """f32 to ``half`` or ``bfloat``: to the nearest, ties to even; NaN stays NaN."""
     if target == "half" and builder.has_half:
-        return builder.convert("fptrunc", x, target)
+        return builder.convert("fptrunc", _unfolded(builder, x), target)
     lanes = Lanes.of(builder, x)
     bits = lanes.to_bits(x)
     result = _narrow_to_half(lanes, bits) if target == "half" else _narrow_to_bfloat(lanes, bits)
     return builder.convert("bitcast", builder.convert("trunc", result, "i16"), target)
+
+
+def _unfolded(builder: FunctionBuilder, x: Register) -> Register:
+    """Keep LLVM from folding a scalar's steps double, float, half into one, for which x86 has a library call only."""
+    if x.lanes > 1:
+        return x
+    return builder.convert("bitcast", builder.opaque(builder.convert("bitcast", x, "i32")), "float")
 
 
 def _rounded(lanes: Lanes, bits: Register, shift: int) -> Register:

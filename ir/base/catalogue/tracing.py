@@ -5,6 +5,10 @@ from __future__ import annotations
 from pypto.ir.base.catalogue.entry import Entry
 
 _VALUES: dict[str, Entry] = {
+    "broadcast-write": Entry(
+        "the tile of shape {wide} shows one of shape {shape} with axes repeated; writing it would write elements twice",
+        "write the smaller tile, or copy first: `wide = pypto.broadcast_to(x, shape) + 0`",
+    ),
     "captured-array": Entry(
         "a NumPy array of shape {shape} from outside is used in a tile function", "pass the array as an argument"
     ),

@@ -45,3 +45,33 @@ def test_the_element_after_a_row_survives(dtype: str) -> None:
         pypto.compile(narrow).execute(x, memory[:, :columns])
         np.testing.assert_array_equal(memory[:, columns:], before)
         np.testing.assert_array_equal(memory[:, :columns].astype(np.float32), x)
+
+
+@pytest.mark.parametrize("target", ["float16", "bfloat16"])
+@pytest.mark.parametrize("source", ["float64", "float32", "int64", "int32", "uint8", "bool"])
+def test_one_element_is_narrowed_like_many(source: str, target: str) -> None:
+    """A chain of conversions of one scalar must not become a call that no library has."""
+
+    @pypto.tile
+    def narrow(x, out):
+        out[:] = pypto.tanh(x) if source.startswith("float") else x
+
+    to, of = dtypes.find(target), dtypes.find(source)
+    assert to is not None
+    assert of is not None
+    many, one = np.zeros(70, to.numpy), np.zeros(1, to.numpy)
+    x = np.full(70, 0.7).astype(of.numpy)
+    pypto.compile(narrow).execute(x, many)
+    pypto.compile(narrow).execute(x[:1], one)
+    np.testing.assert_array_equal(many, np.broadcast_to(one, (70,)))
+
+
+def test_a_reshape_of_nothing() -> None:
+    @pypto.tile
+    def mean(x, out):
+        out[:] = pypto.mean(pypto.reshape(x, (0,)), axis=0, keepdims=True)
+
+    for shape in ((0, 4), (4, 0), (2, 0, 3)):
+        out = np.zeros(1, np.float32)
+        pypto.compile(mean).execute(np.zeros(shape, np.float32), out)
+        assert np.isnan(out[0])
