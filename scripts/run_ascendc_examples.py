@@ -1,7 +1,7 @@
 """Run a folder of AscendC examples on the host model and compare their results with the expected ones, byte for byte.
 
-An example is a folder with one `.asc` file, a README that shows how it is run, and usually `scripts/gen_data.py`. Each is
-built unchanged for every scenario that its README and CMakeLists offer for this chip, in a temporary folder.
+An example is a folder with one `.asc` file, a README that shows how it is run, and usually `scripts/gen_data.py`. Each
+is built unchanged for every scenario that its README and CMakeLists offer for this chip, in a temporary folder.
 
     python scripts/run_ascendc_examples.py path/to/examples --only 01_memory --mode late
 """
@@ -9,6 +9,7 @@ built unchanged for every scenario that its README and CMakeLists offer for this
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import subprocess
@@ -16,8 +17,10 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from cmake_definitions import Refused, definitions
 
 from pypto.ir.base.errors import UserError
 from pypto.runtime.ascendc_host import toolchain
@@ -25,10 +28,9 @@ from pypto.runtime.ascendc_host.driver import RunOptions, execute
 from pypto.runtime.ascendc_host.preprocess import rewrite_launches
 from pypto.runtime.ascendc_host.report import Finding, read_report
 
-DEFINITION = re.compile(r"\b(SCENARIO[A-Z_]*)=")
-SHOWN = re.compile(r"`(\d+)`")
-OTHER_CHIP = re.compile(r'if\s*\(\s*SCENARIO\w*\s+STREQUAL\s+"?(\d+)"?\s+AND\s+NOT\s+CMAKE_ASC_ARCHITECTURES')
-
+VARIABLE = re.compile(r"\b(SCENARIO[A-Z_]*|DISABLE_GEMV)\b")
+CHIP = {"CMAKE_ASC_ARCHITECTURES": "dav-2201", "ASC_ARCH": "dav-2201", "COPY_DST": "UB"}
+"""Variables of CMake and of the shell that every example gets."""
 
 PLAIN_SUMS = {"OPENBLAS_CORETYPE": "Nehalem", "OPENBLAS_NUM_THREADS": "1"}
 """Sums of f32 depend on the order that NumPy's BLAS picks for the machine: this picks one product after the other."""
@@ -43,6 +45,7 @@ class Case:
     name: str
     variable: str
     scenario: str
+    macros: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,37 +66,62 @@ def cases(root: Path, only: str) -> Iterator[Case]:
             continue
         text = readme.read_text(encoding="utf-8")
         build = (folder / "CMakeLists.txt").read_text(encoding="utf-8") if (folder / "CMakeLists.txt").exists() else ""
-        if "dav-2201" not in text + build:
+        if "dav-2201" not in text + build or not _is_for_chip(text):
             continue
         name = folder.relative_to(root).as_posix()
-        for variable, scenario in _scenarios(text, build):
-            yield Case(folder, source, name, variable, scenario)
+        yield from _with_scenarios(Case(folder, source, name, "", ""), text, build)
 
 
-def _scenarios(readme: str, build: str) -> list[tuple[str, str]]:
-    variables = [name for name in DEFINITION.findall(readme + build)]
-    if not variables:
-        return [("", "")]
-    variable = variables[0]
-    rows = [line for line in readme.splitlines() if line.strip().startswith("|") and f"`{variable}`" in line]
-    numbers = [number for row in rows for number in SHOWN.findall(row.split("|")[2])]
-    valid = re.search(rf"set\(VALID_\w+ ([\d ]+)\)", build)
-    if valid is not None:
-        numbers = valid[1].split()
-    numbers = numbers or sorted(set(re.findall(rf"{variable}=(\d+)", readme))) or ["1"]
-    excluded = set(OTHER_CHIP.findall(build))
-    return [(variable, number) for number in dict.fromkeys(numbers) if number not in excluded]
+def _is_for_chip(readme: str) -> bool:
+    """Whether the table of products, if there is one, names Atlas A2 with a version."""
+    products = re.findall(r"^\|\s*(?:Ascend|Atlas)[^\n]*CANN[^\n]*", readme, re.MULTILINE)
+    return not products or any("Atlas A2" in line for line in products)
+
+
+def _with_scenarios(case: Case, readme: str, build: str) -> Iterator[Case]:
+    variables = VARIABLE.findall(build)
+    variable = "SCENARIO_NUM" if "SCENARIO_NUM" in variables else (variables[0] if variables else "")
+    for scenario in _scenarios(variable, readme, build) if variable else [""]:
+        with contextlib.suppress(Refused):
+            macros = definitions(build, {**CHIP, variable: scenario} if variable else CHIP)
+            words = tuple(f"{macro}={value}" for macro, value in macros.items())
+            yield replace(case, variable=variable, scenario=scenario, macros=words)
+
+
+def _scenarios(variable: str, readme: str, build: str) -> list[str]:
+    """All numbers that the build accepts, if it checks them at all; else those that README or build name."""
+    accepted = [str(number) for number in range(25) if _accepts(build, variable, str(number))]
+    if len(accepted) < 25:
+        return accepted
+    rows = [
+        line.split("|")[2] for line in readme.splitlines() if line.strip().startswith("|") and f"`{variable}`" in line
+    ]
+    for text in [*rows, *re.findall(rf"set\({variable}[^\n]*", build)]:
+        bounds = re.search(r"(\d+)-(\d+)", text)
+        if bounds is not None:
+            return [str(number) for number in range(int(bounds[1]), int(bounds[2]) + 1)]
+        numbers = re.findall(r"`(\d+)`", text)
+        if numbers:
+            return list(dict.fromkeys(numbers))
+    return sorted(set(re.findall(rf"{variable}=(\d+)", readme))) or ["1"]
+
+
+def _accepts(build: str, variable: str, number: str) -> bool:
+    try:
+        definitions(build, {**CHIP, variable: number})
+    except Refused:
+        return False
+    return True
 
 
 def run(case: Case, options: RunOptions) -> Result:
     text = case.source.read_text(encoding="utf-8")
     others = "".join(path.read_text(encoding="utf-8") for path in case.folder.glob("*.h"))
     prepared = f'#line 1 "{case.source}"\n{rewrite_launches(text, others)}'
-    defines = (f"{case.variable}={case.scenario}",) if case.variable else ()
     try:
-        program = toolchain.build(prepared, str(case.source), (case.folder,), defines)
+        program = toolchain.build(prepared, str(case.source), (case.folder,), case.macros)
     except UserError as error:
-        lines = [line for line in str(error).splitlines() if "error:" in line and ".asc" in line or "error: " in line]
+        lines = [line for line in str(error).splitlines() if "error: " in line]
         return Result(case, "does not compile", (lines or [str(error)])[min(1, len(lines) - 1) if lines else 0][-240:])
     with tempfile.TemporaryDirectory(prefix="pypto-examples-") as place:
         return _run_in(case, program, Path(place), options)
@@ -122,21 +150,27 @@ def _run_in(case: Case, program: Path, place: Path, options: RunOptions) -> Resu
     return Result(case, state, detail, findings)
 
 
-def _commands(case: Case) -> list[str]:
+def _commands(case: Case, script: str) -> list[str]:
+    """The line that the README shows for a script, with the variables put in."""
     text = (case.folder / "README.md").read_text(encoding="utf-8")
-    found = re.findall(r"python3 (\.\./scripts/gen_data\.py[^\n#`]*)", text)
-    if not found and (case.folder / "scripts" / "gen_data.py").exists():
-        found = ["../scripts/gen_data.py"]
-    return [re.sub(rf"\$\{{?{case.variable or 'SCENARIO_NUM'}\}}?", case.scenario, line).strip() for line in found[:1]]
+    found = re.findall(rf"python3 (\.\./scripts/{script}\.py[^\n#`]*)", text)
+    if not found and (case.folder / "scripts" / f"{script}.py").exists():
+        found = [f"../scripts/{script}.py"]
+    values = {**CHIP, case.variable: case.scenario}
+    return [re.sub(r"\$\{?(\w+)\}?", lambda match: values.get(match[1], match[0]), line).strip() for line in found[:1]]
+
+
+def _run_script(line: str, work: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **PLAIN_SUMS}
+    return subprocess.run(
+        [sys.executable, *line.split()], cwd=work, capture_output=True, text=True, check=False, env=environment
+    )
 
 
 def _make_data(case: Case, work: Path) -> str:
-    for line in _commands(case):
-        words = re.sub(r"(-\w+[= ])\d+", rf"\g<1>{case.scenario}", line) if case.scenario else line
-        environment = {**os.environ, **PLAIN_SUMS}
-        done = subprocess.run(
-            [sys.executable, *words.split()], cwd=work, capture_output=True, text=True, check=False, env=environment
-        )
+    for line in _commands(case, "gen_data"):
+        words = re.sub(r"(-scenario\w*[= ])\d+", rf"\g<1>{case.scenario}", line) if case.scenario else line
+        done = _run_script(words, work)
         if done.returncode != 0:
             return (done.stderr.strip().splitlines() or ["gen_data failed"])[-1]
     return ""
@@ -144,11 +178,9 @@ def _make_data(case: Case, work: Path) -> str:
 
 def _own_check(case: Case, work: Path) -> bool:
     """Whether the example's own script is content: expected results of f32 sums depend on the order of the sums."""
-    text = (case.folder / "README.md").read_text(encoding="utf-8")
-    for line in re.findall(r"python3 (\.\./scripts/verify_result\.py[^\n#`]*)", text)[:1]:
-        words = re.sub(rf"\$\{{?{case.variable or 'SCENARIO_NUM'}\}}?", case.scenario, line)
-        words = re.sub(r"(-scenario\w*[= ])\d+", rf"\g<1>{case.scenario}", words) if case.scenario else words
-        done = subprocess.run([sys.executable, *words.split()], cwd=work, capture_output=True, text=True, check=False)
+    for line in _commands(case, "verify_result"):
+        words = re.sub(r"(-scenario\w*[= ])\d+", rf"\g<1>{case.scenario}", line) if case.scenario else line
+        done = _run_script(words, work)
         return done.returncode == 0 and "pass" in done.stdout
     return False
 
