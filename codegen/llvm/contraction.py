@@ -27,10 +27,10 @@ from pypto.codegen.llvm.contraction_shape import (
 from pypto.codegen.llvm.indices import Frames, Indices
 from pypto.codegen.llvm.masked import masked_load, masked_store
 from pypto.codegen.llvm.memory import Memory
-from pypto.codegen.llvm.micro_kernel import MicroKernel
-from pypto.codegen.llvm.program import Access, Array, Axis, Node, Task
+from pypto.codegen.llvm.micro_kernel import MicroKernel, adds_pairs
+from pypto.codegen.llvm.program import Access, Array, Axis, Node, NodeKind, Task
 from pypto.codegen.llvm.transposing import pack_transposed, transposable
-from pypto.ir.dtypes import DType
+from pypto.ir.dtypes import I8, I16, I32, U8, DType
 from pypto.ir.index import Symbol
 
 
@@ -79,6 +79,9 @@ class ContractionEmitter:
     dtype: DType = field(init=False)
     inner: int = field(init=False)
     """Positions of the depth axes but the first."""
+    operands: tuple[int, int] = field(init=False)
+    """The nodes that are packed."""
+    packed: DType = field(init=False)
 
     def __post_init__(self) -> None:
         self.axes = roles(self.contraction)
@@ -86,6 +89,24 @@ class ContractionEmitter:
         rows, columns = (axis.extent if axis is not None else 1 for axis in (self.axes.row, self.axes.column))
         self.tile = tile_of(min(rows, ROWS) if rows > ROWS else rows, columns, self.dtype, self.host.machine)
         self.inner = math.prod(axis.extent for axis in self.axes.depth[1:])
+        assert self.contraction.contraction is not None
+        self.operands, self.packed = self.contraction.contraction, self.dtype
+        bytes_ = tuple(map(self._byte, self.operands))
+        if bytes_[0] is not None and bytes_[1] is not None and adds_pairs(self.host.machine, self.tile.lanes):
+            self.operands, self.packed = (bytes_[0], bytes_[1]), I16
+
+    def _byte(self, position: int) -> int | None:
+        """Return the value of 8 bits that a node widens; None when it does something else."""
+        node = self.contraction.nodes[position]
+        if node.kind is not NodeKind.OPERATION or node.name != "cast" or self.dtype != I32:
+            return None
+        source = self.contraction.nodes[node.operands[0]]
+        return node.operands[0] if source.dtype in (I8, U8) else None
+
+    @property
+    def pairs(self) -> bool:
+        """True when two neighbours in depth are multiplied and added at once."""
+        return self.packed != self.dtype
 
     @property
     def ranges(self) -> affine.Ranges:
@@ -173,39 +194,39 @@ class ContractionEmitter:
         Return the array and the elements from row to row and from one position of depth to the next.
         """
         task, row = self.contraction, self.axes.row
-        assert task.contraction is not None
         axes, position = self._depth_axes(depth)
         length, height = depth.extent * self.inner, -(-rows.extent // self.tile.rows) * self.tile.rows
-        is_column_major = row is not None and any(
-            abs(step_of(access, row.symbol)) == 1 for access in reads_of(task.nodes, task.contraction[0])
-        )
+        reads = reads_of(task.nodes, self.operands[0])
+        is_column_major = row is not None and any(abs(step_of(access, row.symbol)) == 1 for access in reads)
+        is_column_major = is_column_major and not self.pairs
         place = ZERO
         if row is not None:
             place = affine.subtract(affine.symbol(row.symbol), rows.lower)
             axes = (Axis(row.symbol, rows.extent, rows.lower, rows.upper), *axes)
         if is_column_major:
-            array = self._reserve("left", (length, spread_out(height, self.dtype)))
+            array = self._reserve("left", (length, spread_out(height, self.packed)))
             index = (position, place)
         else:
-            array = self._reserve("left", (height, spread_out(length, self.dtype)))
+            array = self._reserve("left", (height, spread_out(length + self.pairs, self.packed)))
             index = (place, position)
-        self.host.task(part(task, task.contraction[0], axes, Access(array, index)))
+        self.host.task(self._part(self.operands[0], axes, Access(array, index)))
+        if self.pairs:
+            self._end_with_zeros(axes[: row is not None], place, depth, array)
         pitch = array.shape[1]
         return array, ((1, pitch) if is_column_major else (pitch, 1))
 
     def _pack_right(self, columns: Block, depth: Block, run: int) -> Array:
         """Pack panels of a tile's columns, each contiguous: [panel, depth, column]."""
-        task, column = self.contraction, self.axes.column
-        assert task.contraction is not None
+        column = self.axes.column
         axes, position = self._depth_axes(depth)
         across = self.tile.columns
         count = -(-columns.extent // across)
-        array = self._reserve("right", (count, depth.extent * self.inner, across))
-        found = transposable(self, run)
+        array = self._reserve("right", (count, depth.extent * self.inner + self.pairs, across))
+        found = transposable(self, run) if not self.pairs else None
         if found is not None:
             pack_transposed(self, found, columns, depth, array)
             return array
-        source = part(task, task.contraction[1], axes, Access(array, (ZERO, position, ZERO)))
+        source = self._part(self.operands[1], axes, Access(array, (ZERO, position, ZERO)))
         if column is None:
             self.host.task(source)
             return array
@@ -227,7 +248,21 @@ class ContractionEmitter:
         return array
 
     def _reserve(self, stem: str, shape: tuple[int, ...]) -> Array:
-        return self.host.scratch(stem, self.dtype, shape)
+        return self.host.scratch(stem, self.packed, shape)
+
+    def _part(self, position: int, axes: tuple[Axis, ...], target: Access) -> Task:
+        """Return the task that packs a node, in the dtype that the micro-kernel reads."""
+        task = part(self.contraction, position, axes, target)
+        if task.dtype == self.packed:
+            return task
+        widened = Node(NodeKind.OPERATION, self.packed, "cast", (task.result,), (("dtype", self.packed),))
+        return replace(task, nodes=(*task.nodes, widened), result=len(task.nodes))
+
+    def _end_with_zeros(self, axes: tuple[Axis, ...], place: Affine, depth: Block, array: Array) -> None:
+        """Put 0 behind each row: the partner of the last position when their number is odd."""
+        end = affine.scale(affine.subtract(depth.upper, depth.lower), self.inner)
+        zero = Node(NodeKind.CONSTANT, self.packed, value=0)
+        self.host.task(Task(Access(array, (place, end)), axes, (zero,), 0))
 
     # -- tiles
 
@@ -238,10 +273,12 @@ class ContractionEmitter:
         builder, right = self.host.builder, operands[1]
         length = affine.subtract(depth.upper, depth.lower)
         run = builder.binary("mul", self.scalar(length), constant(self.inner, "i64"))
+        if self.pairs:
+            run = builder.binary("lshr", builder.binary("add", run, constant(1, "i64")), constant(1, "i64"))
         first = self.scalar(affine.subtract(depth.lower, self.axes.depth[0].lower))
         adds = builder.compare("icmp ne", first, constant(0, "i64"))
-        element = rules.element(self.dtype)
-        kernel = MicroKernel(self.tile, element, self.dtype.bytes, *steps, right.shape[2])
+        element = rules.element(self.packed)
+        kernel = MicroKernel(self.tile, rules.element(self.dtype), self.dtype.bytes, *steps, right.shape[2], self.pairs)
         call = _Call(self, self.host.function(kernel), run, adds, rows, columns)
 
         def column(index: Register, carried: list[Register]) -> list[Register]:
@@ -269,7 +306,7 @@ class ContractionEmitter:
         builder = self.host.builder
         from_start = builder.binary("sub", position[0], self.scalar(call.rows.lower))
         place = builder.binary("mul", from_start, constant(step, "i64"))
-        panel_of_rows = builder.offset(self.host.memory.pointers[left.name], place, rules.element(self.dtype))
+        panel_of_rows = builder.offset(self.host.memory.pointers[left.name], place, rules.element(self.packed))
         call.emit(panel_of_rows, panel, position)
 
     def scalar(self, form: Affine) -> Register:

@@ -246,3 +246,22 @@ def test_chunks_in_any_order() -> None:
     arrays["out"][:] = np.nan
     compiled(arrays, chunk=1, backwards=True)
     np.testing.assert_array_equal(arrays["out"], first)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3, 63, 64, 319, 321, 640, 641])
+def test_bytes_of_extreme_values(depth: int) -> None:
+    for left, right in ((-128, -128), (255, 127), (255, -128), (127, -128)):
+        x = np.full((37, depth), left, np.uint8 if left > 127 else np.int8)
+        y = np.full((depth, 50), right, np.int8)
+        check_product(x, y, np.zeros((37, 50), np.int32))
+        check_product(y.T, np.ascontiguousarray(x.T), np.zeros((50, 37), np.int32))
+        check_product(np.asfortranarray(x), np.asfortranarray(y), np.zeros((37, 50), np.int32))
+
+
+@pytest.mark.parametrize("run", [16, 17, 31, 64, 320, 321, 650])
+def test_depth_that_lies_along_memory(run: int) -> None:
+    for m, n in ((20, 3), (33, 100), (130, 513)):
+        check_product(numbers(1, (m, run)), numbers(2, (n, run)).T, np.zeros((m, n), np.float32))
+        check_product(
+            numbers(1, (m, run), np.float64), numbers(2, (n, run), np.float64).T, np.zeros((m, n), np.float64)
+        )
