@@ -90,6 +90,7 @@ struct Stamp {
     uint32_t epoch = 0;
     uint8_t pipe = 0;
     uint8_t atomic = 0;
+    uint64_t issued = 0;  // in the order of the program; no part of what makes two accesses alike
     Location at;
 
     bool same_source(const Stamp& other) const { return core == other.core && pipe == other.pipe && atomic == other.atomic; }

@@ -128,6 +128,7 @@ public:
     void issue(uint32_t pipe, Location at, const char* name, Accesses accesses, Run run)
     {
         ++instructions[name];
+        current_ = ++issues_;
         if (settings().order == Order::EARLY && queues_[pipe].empty()) {
             acquired_[pipe].join(acquired_[PIPE_S]);
             order_accesses(pipe, at, accesses);
@@ -146,6 +147,7 @@ public:
     void scalar_access(Location at, const Accesses& accesses)
     {
         random_progress();
+        current_ = ++issues_;
         Clock clock = acquired_[PIPE_S];
         clock.own[PIPE_S] = epochs_[PIPE_S];
         if (!settings().scalar_sync) {
@@ -327,6 +329,7 @@ private:
         enum Kind : uint8_t { INSTRUCTION, SET, WAIT, BARRIER, RELEASE } kind = INSTRUCTION;
         Location at;
         int32_t flag = 0;
+        uint64_t number = 0;
         Clock issued;
         Accesses accesses;
         std::function<void()> run;
@@ -345,6 +348,8 @@ private:
     std::map<int32_t, Location> set_at_;
     uint8_t allocated_[static_cast<int>(AscendC::HardEvent::MAX)] = {};
     std::mt19937_64 random_;
+    uint64_t issues_ = 0;
+    uint64_t current_ = 0;  // of the instruction whose accesses are checked
 
     static Memory* thread_memories()
     {
@@ -390,6 +395,7 @@ private:
     void push(uint32_t pipe, Entry entry)
     {
         entry.issued = acquired_[PIPE_S];
+        entry.number = issues_;
         queues_[pipe].push_back(std::move(entry));
         if (settings().order == Order::EARLY) {
             progress();
@@ -426,6 +432,7 @@ private:
         acquired_[pipe].join(entry.issued);
         switch (entry.kind) {
             case Entry::INSTRUCTION:
+                current_ = entry.number;
                 order_accesses(pipe, entry.at, entry.accesses);
                 entry.run();
                 break;
@@ -539,6 +546,7 @@ private:
         stamp.epoch = epochs_[pipe];
         stamp.pipe = static_cast<uint8_t>(pipe);
         stamp.atomic = access.atomic;
+        stamp.issued = current_;
         stamp.at = at;
         return stamp;
     }
@@ -591,17 +599,21 @@ private:
         }
     }
 
+    // The later one in the text of one core, whichever ran first.
     void report_race(const Stamp& mine, const Access& access, const AccessMap::Conflict& conflict)
     {
-        const Stamp& earlier = conflict.earlier;
+        const bool swap = conflict.earlier.core == mine.core && conflict.earlier.issued > mine.issued;
+        const Stamp& later = swap ? conflict.earlier : mine;
+        const Stamp& earlier = swap ? mine : conflict.earlier;
+        const bool later_writes = swap ? conflict.earlier_writes : access.writes;
+        const bool earlier_writes = swap ? access.writes : conflict.earlier_writes;
         const std::string place = access.buffer != nullptr ? access.buffer->name : std::string(space_name(access.memory->space));
-        const bool same_core = earlier.core == mine.core;
-        report("race", mine.at,
-               format("pipe %s of core %u %s byte %llu of %s, which pipe %s of core %u %s before: nothing orders the two%s",
-                      pipe_name(mine.pipe), mine.core, access.writes ? "writes" : "reads",
+        const bool same_pipe = earlier.core == later.core && earlier.pipe == later.pipe;
+        report("race", later.at,
+               format("pipe %s of core %u %s byte %llu of %s, which pipe %s of core %u %s: nothing orders the two%s",
+                      pipe_name(later.pipe), later.core, later_writes ? "writes" : "reads",
                       static_cast<unsigned long long>(conflict.start), place.c_str(), pipe_name(earlier.pipe), earlier.core,
-                      conflict.earlier_writes ? "wrote" : "read",
-                      same_core && earlier.pipe == mine.pipe ? " (a barrier of that pipe would)" : ""),
+                      earlier_writes ? "writes" : "reads", same_pipe ? " (a barrier of that pipe would)" : ""),
                earlier.at);
     }
 };

@@ -208,34 +208,28 @@ public:
         return ranges;
     }
 
-    // An instruction may work in place when each repeat reads just what it writes, not when they overlap in part.
-    void overlap(const Operand& target, const Operand& source, const Lanes& lanes, const char* what)
+    // An instruction may work in place when each repeat reads just what it writes, not when they overlap in part, and not
+    // when a repeat reads what an earlier one wrote; `accumulates` allows the latter for operands that stay in place.
+    void overlap(const Operand& target, const Operand& source, const Lanes& lanes, const char* what, bool accumulates = false)
     {
-        const bool same = target.view.address == source.view.address && target.bits == source.bits &&
-                          target.block_stride == source.block_stride &&
-                          (target.repeat_stride == source.repeat_stride || lanes.repeats == 1);
-        if (!legal_ || same || lanes.repeats == 0) {
-            return;
-        }
-        const bool narrows_in_place = target.bits < source.bits && target.view.address == source.view.address;
-        if (narrows_in_place) {
+        if (!legal_ || lanes.repeats == 0 || target.view.space != source.view.space) {
             return;
         }
         Lanes one = lanes;
         one.repeats = 1;
-        one.last = one.active;
-        Ranges writes = ranges_of(target, one);
-        Ranges reads = ranges_of(source, one);
+        one.last = lanes.repeats == 1 ? lanes.last : lanes.active;
+        const Ranges writes = ranges_of(target, one), reads = ranges_of(source, one);
         for (uint32_t repeat = 0; repeat < lanes.repeats; ++repeat) {
             const uint64_t to = static_cast<uint64_t>(repeat) * target.repeat_stride * 32;
             const uint64_t from = static_cast<uint64_t>(repeat) * source.repeat_stride * 32;
-            if (meet(writes, to, reads, from)) {
-                const bool identical = target.view.address + to == source.view.address + from && target.bits == source.bits &&
-                                       target.block_stride == source.block_stride;
-                if (!identical) {
-                    fail("overlap", format("the result overlaps %s in part (repeat %u)", what, repeat));
-                    return;
-                }
+            if (meet(writes, to, reads, from) && !same_place(target, to, source, from, one)) {
+                fail("overlap", format("the result overlaps %s in part (repeat %u)", what, repeat));
+                return;
+            }
+            const uint64_t next = from + static_cast<uint64_t>(source.repeat_stride) * 32;
+            if (repeat + 1 < lanes.repeats && meet(writes, to, reads, next) && !accumulates) {
+                fail("overlap", format("repeat %u reads what repeat %u wrote, as part of %s", repeat + 1, repeat, what));
+                return;
             }
         }
     }
@@ -261,6 +255,19 @@ private:
         access.ranges = std::move(ranges);
         access.writes = writes;
         return access;
+    }
+
+    // The same bytes in both, or the same start where the widths differ: narrow results never overtake wide sources, and
+    // one repeat reads all lanes before it writes.
+    static bool same_place(const Operand& target, uint64_t to, const Operand& source, uint64_t from, const Lanes& lanes)
+    {
+        if (target.view.address + to != source.view.address + from) {
+            return false;
+        }
+        if (target.bits == source.bits) {
+            return target.block_stride == source.block_stride;
+        }
+        return target.bits < source.bits || static_cast<uint64_t>(lanes.last) * target.bits <= 256 * 8;
     }
 
     static bool meet(const Ranges& left, uint64_t left_shift, const Ranges& right, uint64_t right_shift)
@@ -350,6 +357,12 @@ enum class Shadow : uint8_t { LANES, BITS };
 template <typename Target, typename Function, typename... Sources>
 void compute_run(uint32_t count, Target* target, Function function, const Sources*... sources)
 {
+    if constexpr (((sizeof(Target) > sizeof(Sources)) || ...)) {  // from the end: a wider result may start where its source does
+        for (uint32_t k = count; k-- > 0;) {
+            target[k] = function(sources[k]...);
+        }
+        return;
+    }
     for (uint32_t k = 0; k < count; ++k) {
         target[k] = function(sources[k]...);
     }
@@ -414,7 +427,8 @@ void lanewise(VectorCall& call, const Lanes& lanes, const std::array<Operand, 1 
         accesses.push_back(k == 0 ? VectorCall::writes(std::move(ranges)) : VectorCall::reads(std::move(ranges)));
     }
     for (size_t k = 1; k < operands.size(); ++k) {
-        call.overlap(operands[0], operands[k], lanes, names[k]);
+        const bool accumulates = k == 2 && (operands[0].repeat_stride == 0 || operands[2].repeat_stride == 0);
+        call.overlap(operands[0], operands[k], lanes, names[k], accumulates);
     }
     if (!call.legal() || lanes.repeats == 0) {
         return;
