@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -35,8 +35,9 @@ class Workspace:
 Argument = Array | int | float | bytes | Workspace
 
 SCALAR_FORMATS = {
-    "float": "f", "double": "d", "half": "e", "bool": "?", "int8_t": "b", "uint8_t": "B", "int16_t": "h", "uint16_t": "H",
-    "int": "i", "int32_t": "i", "unsigned": "I", "uint32_t": "I", "int64_t": "q", "uint64_t": "Q", "long": "q", "size_t": "Q",
+    "float": "f", "double": "d", "half": "e", "bool": "?", "int8_t": "b", "uint8_t": "B", "int16_t": "h",
+    "uint16_t": "H", "int": "i", "int32_t": "i", "unsigned": "I", "uint32_t": "I", "int64_t": "q", "uint64_t": "Q",
+    "long": "q", "size_t": "Q",
 }  # fmt: skip
 """How a number is passed, by the C++ type of the parameter."""
 
@@ -112,10 +113,19 @@ def check(
 
 
 def build(
-    source: str, *, file: str = "kernel.cpp", include: Sequence[Path] = (), defines: Sequence[str] = ()
+    source: str,
+    *,
+    file: str = "kernel.cpp",
+    include: Sequence[Path] = (),
+    defines: Sequence[str] = (),
+    launchers_only: bool = False,
 ) -> Program:
-    """Compile all kernels of `source`, which is called `file` in findings."""
-    kernels = {item.name: item for item in find_kernels(source) if not item.template}
+    """Compile all kernels of `source`, which is called `file` in findings.
+
+    With `launchers_only`, only functions of the host that launch kernels can be run, not the kernels by themselves.
+    """
+    found = [item for item in find_kernels(source) if not item.template and not (launchers_only and item.kind)]
+    kernels = {item.name: item for item in found}
     text = f'#line 1 "{file}"\n{rewrite_launches(source)}\n#line 1 "main"\n{_main(kernels.values())}'
     return Program(toolchain.build(text, file, tuple(include), tuple(defines)), file, kernels)
 
@@ -246,10 +256,10 @@ def _end(process: subprocess.Popen[bytes]) -> bytes:
     """Ask a process to report and stop, then kill it."""
     process.send_signal(signal.SIGTERM)
     try:
-        return cast(bytes, process.communicate(timeout=2)[0])
+        return process.communicate(timeout=2)[0]
     except subprocess.TimeoutExpired:
         process.kill()
-        return cast(bytes, process.communicate()[0])
+        return process.communicate()[0]
 
 
 def _read(path: Path, code: int, time_limit: float, file: str, line: int) -> tuple[tuple[Finding, ...], Counters]:

@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One broken rule, race or deadlock, at a line of the kernel's text; `other_line` is the earlier access of a race."""
+    """One broken rule, race or deadlock, at a line of the kernel's text; `other_line` is a race's earlier access."""
 
     rule: str
     message: str

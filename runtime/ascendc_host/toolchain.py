@@ -1,4 +1,4 @@
-"""Building kernels for this machine with a C++17 compiler; programs are kept in the cache folder by what went into them."""
+"""Building kernels for this machine with a C++17 compiler; programs are kept in the cache folder by their content."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pypto.ir.base.errors import UserError
-from pypto.ir.base.locations import Location
+from pypto.ir.base.locations import UNKNOWN, Location
 
 INCLUDE = Path(__file__).parent / "include"
 """The folder that holds `kernel_operator.h`."""
@@ -45,7 +45,7 @@ def find_compiler(wanted: str = "") -> Compiler:
         shown = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
         if shown.returncode == 0:
             return Compiler(command, shown.stdout, _machine_flags())
-    raise UserError("no-compiler", Location(), tried="$CXX, g++, clang++, ziglang")
+    raise UserError("no-compiler", UNKNOWN, tried="$CXX, g++, clang++, ziglang")
 
 
 def _candidates(wanted: str) -> Iterable[tuple[str, ...]]:

@@ -66,6 +66,22 @@ inline void send_cross_flag(int64_t mode, int64_t id, const RemoteClock& clock)
     }
 }
 
+// A counter of a flag holds 15: more sets are lost.
+inline void expect_room(int64_t mode, int64_t id, Location at)
+{
+    Core& mine = core();
+    std::vector<uint32_t> receivers = mode == 0 ? same_kind_cores(mine) : vector_cores_of_group(mine);
+    if (mode == 2 && !mine.is_cube) {
+        receivers = {mine.block * mine.group_size};
+    }
+    for (const uint32_t receiver : receivers) {
+        if (mine.scheduler->pending(receiver, flag_token(id)) > 15) {
+            mine.report("cross-core-flag", at, format("flag %lld is set more than 15 times before it is waited for", static_cast<long long>(id)));
+            return;
+        }
+    }
+}
+
 inline bool legal_cross_flag(int64_t mode, int64_t id, Location at)
 {
     Core& mine = core();
@@ -153,8 +169,9 @@ void CrossCoreSetFlag(uint16_t id, Location at = Location::here())
         return;
     }
     const uint32_t number = ascendc_host::core().number;
-    ascendc_host::core().release_to(pipe, at, [id, number](const ascendc_host::Clock& clock) {
+    ascendc_host::core().release_to(pipe, at, [id, number, at](const ascendc_host::Clock& clock) {
         ascendc_host::send_cross_flag(mode, id, clock.published(number));
+        ascendc_host::expect_room(mode, id, at);
     });
 }
 template <uint8_t mode = 0, pipe_t pipe = PIPE_S>
