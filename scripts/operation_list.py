@@ -28,6 +28,10 @@ TITLES = {
     Category.REDUCTION: "Reductions: over any axes, which stay with extent 1 or are dropped",
     Category.VIEW: "Views",
     Category.ASSEMBLY: "Assembly",
+    Category.ARGUMENT_REDUCTION: "Positions: where along an axis something is",
+    Category.SCAN: "Scans along an axis",
+    Category.SORT: "Sorting along an axis",
+    Category.INDEXING: "Indexing: elements chosen by numbers in a tile",
     Category.CONSTANT: "Values without operands",
 }
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def lower_along(lowering: Lowering, statement: Operation, value: Value) -> None:
     """Append the tasks of an operation along attribute ``axis`` and define its value."""
-    _RULES[statement.name](lowering, statement, value)
+    RULES[statement.name](lowering, statement, value)
 
 
 # -- positions
@@ -141,7 +141,7 @@ def _axis(statement: Operation) -> int:
     return cast("int", statement.attribute("axis"))
 
 
-_RULES: dict[str, Callable[[Lowering, Operation, Value], None]] = {
+RULES: dict[str, Callable[[Lowering, Operation, Value], None]] = {
     "argmax": _position,
     "argmin": _position,
     "cumsum": _scan,

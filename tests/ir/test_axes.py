@@ -6,8 +6,8 @@ import pytest
 
 from pypto.ir.axes import Axis, analyse, reshape_groups
 from pypto.ir.builder import Builder
-from pypto.ir.dtypes import F32
-from pypto.ir.nodes import Kernel, Load, Parameter, Range, Role, Store, TileType, Value, whole
+from pypto.ir.dtypes import F32, I64
+from pypto.ir.nodes import Attribute, Kernel, Load, Parameter, Range, Role, Store, TileType, Value, whole
 
 
 class Maker:
@@ -163,3 +163,59 @@ def test_attention_binds_queries_only_when_causal(causal: bool) -> None:
     assert analysis.splittable(Axis("out", 1)) is not causal
     assert analysis.contracted(Axis("k", 1))
     assert analysis.splittable(Axis("v", 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "attributes"),
+    [
+        ("argmax", {}),
+        ("argmin", {}),
+        ("cumsum", {}),
+        ("cumprod", {}),
+        ("argsort", {"count": 3, "descending": False}),
+    ],
+)
+def test_what_looks_along_an_axis_binds_it_in_operand_and_result(name: str, attributes: dict[str, Attribute]) -> None:
+    make = Maker(x=(4, 5))
+    result = make.builder.operation(name, (make.load("x"),), axis=1, **attributes)
+    analysis = analyse(make.kernel())
+    for axis in (Axis("x", 1), Axis(f"%{result.name}", 1)):
+        binding = analysis.binding(axis)
+        assert binding is not None
+        assert binding.operation == name
+    assert analysis.binding(Axis("x", 0)) is None
+    assert analysis.find(Axis("x", 0)) == analysis.find(Axis(f"%{result.name}", 0))
+
+
+def test_gathering_binds_the_indexed_axis_and_keeps_that_of_the_indices() -> None:
+    make = Maker(x=(4, 5), i=(7, 5))
+    indices = make.builder.operation("cast", (make.load("i"),), dtype=I64)
+    result = make.builder.operation("gather", (make.load("x"), indices), axis=0, wrap=False)
+    analysis = analyse(make.kernel())
+    assert analysis.binding(Axis("x", 0)) is not None
+    assert analysis.find(Axis("i", 0)) == analysis.find(Axis(f"%{result.name}", 0))
+    assert analysis.splittable(Axis("i", 0))
+    assert analysis.find(Axis("x", 1)) == analysis.find(Axis("i", 1)) == analysis.find(Axis(f"%{result.name}", 1))
+    assert analysis.splittable(Axis("x", 1))
+
+
+def test_scattering_binds_the_axis_everywhere() -> None:
+    make = Maker(x=(4, 5), i=(7, 1), u=(7, 5))
+    indices = make.builder.operation("cast", (make.load("i"),), dtype=I64)
+    operands = (make.load("x"), indices, make.load("u"))
+    result = make.builder.operation("scatter_add", operands, axis=0, wrap=False)
+    analysis = analyse(make.kernel())
+    for axis in (Axis("x", 0), Axis("i", 0), Axis("u", 0), Axis(f"%{result.name}", 0)):
+        assert analysis.binding(axis) is not None
+    assert analysis.splittable(Axis("u", 1))
+    assert analysis.find(Axis("u", 1)) == analysis.find(Axis("x", 1))
+
+
+def test_numbers_along_an_axis_bind_what_they_meet() -> None:
+    make = Maker(x=(4, 5), out=(4, 5))
+    numbers = make.builder.operation("iota", (), axis=1, dtype=I64, shape=(1, 5))
+    real = make.builder.operation("cast", (numbers,), dtype=F32)
+    make.store("out", make.builder.operation("add", (make.load("x"), real)))
+    analysis = analyse(make.kernel())
+    assert analysis.binding(Axis("out", 1)) is not None
+    assert analysis.splittable(Axis("out", 0))

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pypto.codegen.llvm import along
 from pypto.codegen.llvm.emitter import emit
+from pypto.codegen.llvm.rules import reduction_identity
 from pypto.codegen.llvm.rules.dispatch import RULES
 from pypto.ir.base.errors import UserError
 from pypto.ir.builder import Builder
@@ -151,6 +153,19 @@ def test_record_is_complete(record: OperationDefinition) -> None:
 def test_elementwise_record_has_code_for_the_cpu(record: OperationDefinition) -> None:
     if record.category is Category.ELEMENTWISE and record.level is Level.TILE:
         assert record.name in RULES
+
+
+LOWERED_ALONG = (Category.ARGUMENT_REDUCTION, Category.SCAN, Category.SORT, Category.INDEXING)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
+def test_record_along_axes_has_code_for_the_cpu(record: OperationDefinition) -> None:
+    """Gathering is evaluated inside its consumers' loops (`evaluation.py`), other operations have tasks of their own."""
+    if record.category in LOWERED_ALONG and record.name != "gather":
+        assert record.name in along.RULES
+    if record.category is Category.REDUCTION and record.level is Level.TILE:
+        for dtype in record.dtypes:
+            reduction_identity(record.name, dtype)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)

@@ -414,3 +414,71 @@ def test_embedding_and_rotary_positions() -> None:
     wanted = np.stack([a * c - b * s, b * c + a * s], -1).reshape(x.shape)
     turned = lambda x, c, s: nn.rotary_embedding(x, c, s, interleaved=True)  # noqa: E731
     agree(turned, wanted, x, c, s, rtol=1e-5, atol=1e-6)
+
+
+# -- in blocks, loops, parts
+
+
+def test_blocks_that_gather_and_sort() -> None:
+    @pypto.tile(tile_num=4)
+    def blocks(x, i, out):
+        b = pypto.get_block_id()
+        rows = x[b * 3 : b * 3 + 3]
+        out[b * 3 : b * 3 + 3] = pypto.take_along_axis(rows, i[b * 3 : b * 3 + 3], 1) + pypto.cumsum(rows, 1)[:, :5]
+
+    x, i = values((12, 33), special=False), np.random.default_rng(0).integers(0, 33, (12, 5))
+    for target in TARGETS:
+        out = np.zeros((12, 5), np.float32)
+        pypto.compile(blocks, target=target).execute(x, i, out)
+        np.testing.assert_array_equal(out, np.take_along_axis(x, i, 1) + np.cumsum(x, 1)[:, :5])
+
+
+def test_sums_by_segment_carried_through_a_loop() -> None:
+    @pypto.tile
+    def segments(x, i, out):
+        total = pypto.zeros((7, 9))
+        for k in pypto.loop(6):
+            total = pypto.index_add(total, 0, i[k], x[k])
+        out[:] = total
+
+    x, i = values((6, 40, 9), special=False), np.random.default_rng(0).integers(0, 7, (6, 40))
+    wanted = np.zeros((7, 9), np.float32)
+    np.add.at(wanted, i.reshape(-1), x.reshape(-1, 9))
+    for target in TARGETS:
+        out = np.zeros((7, 9), np.float32)
+        pypto.compile(segments, target=target).execute(x, i, out)
+        np.testing.assert_array_equal(out, wanted)
+
+
+def test_the_first_of_several_wrong_operations_is_reported() -> None:
+    @pypto.tile
+    def first(x, i, y):
+        y[:] = pypto.exp(pypto.index_select(x, 0, i))
+
+    @pypto.tile
+    def second(y, j, out):
+        out[:] = pypto.sum(y, axis=1) + pypto.index_select(y, 0, j)[:, 0]
+
+    pipeline = pypto.compile([first, second])
+    x, out = values((9, 7), special=False), np.zeros(4, np.float32)
+    good, bad = np.arange(4), np.array([0, 1, 4, 9])
+    pipeline.execute(x=x, i=good, j=good, out=out)
+    np.testing.assert_allclose(out, np.exp(x[:4]).sum(1) + np.exp(x[:4, 0]), rtol=1e-6)
+    for i, j, line in ((good, bad, "index_select(y, 0, j)"), (bad, bad, "index_select(x, 0, i)")):
+        with pytest.raises(pypto.UserError) as failure:
+            pipeline.execute(x=x, i=i, j=j, out=out)
+        assert failure.value.location is not None
+        assert line in (failure.value.location.source_line() or "")
+
+
+def test_axes_bound_by_order_are_not_cut() -> None:
+    @pypto.tile(shape=(4, 8))
+    def sums(x, out):
+        out[:] = pypto.cumsum(x, 1)
+
+    x, out = values((4, 16), special=False), np.zeros((4, 16), np.float32)
+    with pytest.raises(pypto.UserError, match="cumsum"):
+        pypto.compile(sums).execute(x, out)
+    whole = pypto.tile(shape=(2, None))(sums.original)
+    pypto.compile(whole).execute(x, out)
+    np.testing.assert_array_equal(out, np.cumsum(x, 1))
