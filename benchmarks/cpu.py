@@ -3,6 +3,7 @@
     python benchmarks/cpu.py --quick             under a minute
     python benchmarks/cpu.py                     everything, about a quarter of an hour
     python benchmarks/cpu.py --kernels softmax row_sum --sizes 1024x1024 --threads 1
+    python benchmarks/cpu.py --kernels matmul attention       products have sizes of their own
 
 Rounds are interleaved: each round times every side once, so that a drift of the machine hits all alike; medians are
 compared. Every side's result is checked against float64 before it is timed. The JSON file holds every sample, the
@@ -93,7 +94,7 @@ def show(result: dict[str, Any]) -> str:
     seconds = result["seconds"]
     ours = seconds.get("pypto")
     size = "x".join(map(str, result["size"]))
-    cells = [f"{result['kernel']:<12}{size:>10}{result['threads']:>4}"]
+    cells = [f"{result['kernel']:<17}{size:>11}{result['threads']:>4}"]
     for name in SIDES:
         if name not in seconds:
             continue
@@ -109,18 +110,23 @@ def execute_overhead(rounds: int = 9) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in measure(sides, rounds).items()}
 
 
+def points(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return sizes with kernels: the usual sizes, or a kernel's own."""
+    own = [(size, name) for name in options.kernels for size in KERNELS[name].sizes]
+    return own + [(size, name) for size in options.sizes for name in options.kernels if not KERNELS[name].sizes]
+
+
 def main(arguments: list[str]) -> None:
     options = parse(arguments)
     report: dict[str, Any] = {"machine": describe(), "rows": []}
     print(json.dumps(report["machine"], indent=1))
     header = "".join(f"{name + ' us':>{10 if name == 'pypto' else 18}}" for name in SIDES if name in options.sides)
-    print(f"{'kernel':<12}{'size':>10}{'thr':>4}{header}      (in brackets: how many times slower than pypto)")
-    for size in options.sizes:
-        for name in options.kernels:
-            workload = Workload(name, SIZES[size] if size in SIZES else tuple(map(int, size.split("x"))))
-            for threads in options.threads:
-                report["rows"].append(row(workload, threads, options))
-                print(show(report["rows"][-1]), flush=True)
+    print(f"{'kernel':<17}{'size':>11}{'thr':>4}{header}      (in brackets: how many times slower than pypto)")
+    for size, name in points(options):
+        workload = Workload(name, tuple(map(int, size.split("x"))))
+        for threads in options.threads:
+            report["rows"].append(row(workload, threads, options))
+            print(show(report["rows"][-1]), flush=True)
     if not options.no_first_call:
         report["execute_64x64"] = execute_overhead()
         report["first_call"] = first_calls()

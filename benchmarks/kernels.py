@@ -12,18 +12,22 @@ import numpy as np
 import pypto
 
 SIZES = {text: tuple(map(int, text.split("x"))) for text in ("64x64", "64x1024", "1024x1024", "4096x4096")}
+Shape = tuple[int, ...]
 C0, C1 = math.sqrt(2 / math.pi), 0.044715
 
 
 @dataclass(frozen=True)
 class Definition:
-    """One kernel. Its inputs are "matrix" (rows, columns) or "row" (columns,); `output` maps the size to a shape."""
+    """One kernel. Its inputs are "matrix" (rows, columns), "row" (columns,), "square" (columns, columns), "head" (the
+    size itself) or a shape; `output` maps the size to a shape. `sizes` are its own where the usual ones do not fit.
+    """
 
-    inputs: tuple[str, ...]
+    inputs: tuple[str | Shape, ...]
     kernel: Any
     numpy: Callable[..., Any]
     torch: Callable[..., Any]
-    output: Callable[[int, int], tuple[int, ...]] = lambda rows, columns: (rows, columns)
+    output: Callable[..., Shape] = lambda *size: size
+    sizes: tuple[str, ...] = ()
 
 
 @pypto.tile
@@ -61,6 +65,49 @@ def column_sum(x, out):
     out[:] = pypto.sum(x, axis=0)
 
 
+@pypto.tile
+def matmul(x, w, out):
+    out[:] = x @ w
+
+
+@pypto.tile
+def matmul_bias_relu(x, w, b, out):
+    out[:] = pypto.nn.relu(x @ w + b)
+
+
+@pypto.tile
+def linear(x, w, b, out):
+    out[:] = pypto.nn.linear(x, w, b)
+
+
+@pypto.tile
+def conv2d(x, w, out):
+    out[:] = pypto.nn.conv2d(x, w, padding=1)
+
+
+@pypto.tile
+def attention(q, k, v, out):
+    out[:] = pypto.nn.scaled_dot_product_attention(q, k, v)
+
+
+@pypto.tile
+def causal_attention(q, k, v, out):
+    out[:] = pypto.nn.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+def numpy_conv2d(x: Any, w: Any) -> Any:
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(2, 3))
+    return np.einsum("ncyxpq,ocpq->noyx", windows, w, optimize=True)
+
+
+def numpy_attention(q: Any, k: Any, v: Any, causal: bool = False) -> Any:
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+    if causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    return numpy_softmax(scores) @ v
+
+
 def numpy_gelu(x: Any) -> Any:
     return 0.5 * x * (1 + np.tanh(x.dtype.type(C0) * (x + x.dtype.type(C1) * (x * x * x))))
 
@@ -93,7 +140,34 @@ def torch_ln_gelu_add(x: Any, r: Any, g: Any, b: Any) -> Any:
     return torch_functions().gelu(torch_layer_norm(x, g, b), approximate="tanh") + r
 
 
+def torch_attention(q: Any, k: Any, v: Any, causal: bool = False) -> Any:
+    return torch_functions().scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+
+PRODUCT_SIZES = ("512x512", "1024x1024")
+HEADS = ("8x512x64",)
+IMAGES = ("4x64x56x56",)
 KERNELS: dict[str, Definition] = {
+    "matmul": Definition(
+        ("matrix", "square"), matmul, lambda x, w: x @ w, lambda x, w: x @ w, sizes=PRODUCT_SIZES
+    ),
+    "matmul_bias_relu": Definition(
+        ("matrix", "square", "row"), matmul_bias_relu, lambda x, w, b: np.maximum(x @ w + b, 0),
+        lambda x, w, b: (x @ w + b).relu(), sizes=PRODUCT_SIZES,
+    ),
+    "linear": Definition(
+        ("matrix", "square", "row"), linear, lambda x, w, b: x @ w.T + b,
+        lambda x, w, b: torch_functions().linear(x, w, b), sizes=("4x1024", *PRODUCT_SIZES),
+    ),
+    "conv2d": Definition(
+        ("head", (64, 64, 3, 3)), conv2d, numpy_conv2d,
+        lambda x, w: torch_functions().conv2d(x, w, padding=1), sizes=IMAGES,
+    ),
+    "attention": Definition(("head", "head", "head"), attention, numpy_attention, torch_attention, sizes=HEADS),
+    "causal_attention": Definition(
+        ("head", "head", "head"), causal_attention, lambda *heads: numpy_attention(*heads, True),
+        lambda *heads: torch_attention(*heads, True), sizes=HEADS,
+    ),
     "gelu_chain": Definition(
         ("matrix", "matrix", "row", "matrix"), gelu_chain,
         lambda x, a, b, r: numpy_gelu(x * a + b) + r, torch_gelu_chain,
@@ -124,11 +198,11 @@ class Workload:
     out: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        rows, columns = self.size
-        random = np.random.default_rng(0)
-        shapes = {"matrix": (rows, columns), "row": (columns,)}
-        self.arrays = [random.standard_normal(shapes[kind], dtype=np.float32) for kind in self.definition.inputs]
-        self.out = np.zeros(self.definition.output(rows, columns), np.float32)
+        random, columns = np.random.default_rng(0), self.size[-1]
+        kinds = {"matrix": self.size, "row": (columns,), "square": (columns, columns), "head": self.size}
+        shapes = [kinds[item] if isinstance(item, str) else item for item in self.definition.inputs]
+        self.arrays = [random.standard_normal(shape, dtype=np.float32) for shape in shapes]
+        self.out = np.zeros(self.definition.output(*self.size), np.float32)
 
     @property
     def definition(self) -> Definition:

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypto.ir.dtypes import DType
-from pypto.ir.operations.records import SUM_BOUND
 from pypto.ir.operations.table import TABLE
 
 Array = NDArray[Any]
 
-# c in the bound of sums, `SUM_BOUND`: chains of at most 32 additions, then compensated totals and trees, stay below it.
+# c in the bound of sums: chains of at most 32 additions, then compensated totals and trees, stay below it.
 SUM_FACTOR = 4.0
 
 _SIGNIFICAND_BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
@@ -26,14 +25,14 @@ def epsilon(dtype: DType) -> float:
 
 def error_bound(name: str, dtype: DType) -> float | None:
     """Return an operation's bound in units in the last place: 0 when exact, None when it depends on the operands
-    (sums).
+    (sums, products of matrices).
 
     f32 and f64 have the same bounds; integers and bool are exact. Raises KeyError for a name that the table lacks.
     """
     bound = TABLE[name].error_bound
     if bound == "exact" or not dtype.is_float:
         return 0.0
-    return None if bound == SUM_BOUND else float(bound.removesuffix(" ulp"))
+    return float(bound.removesuffix(" ulp")) if bound.endswith(" ulp") else None
 
 
 def sum_bound(magnitude: Array, count: int, dtype: DType) -> Array:
@@ -43,6 +42,11 @@ def sum_bound(magnitude: Array, count: int, dtype: DType) -> Array:
     """
     steps = np.log2(max(count, 2))
     return np.asarray(SUM_FACTOR * epsilon(dtype) * np.asarray(magnitude, np.float64) * steps)
+
+
+def product_bound(magnitude: Array, count: int, dtype: DType) -> Array:
+    """Return the absolute bound of a sum of `count` products, `magnitude` being the sum of their absolute values."""
+    return np.asarray((count + 1) * epsilon(dtype) * np.asarray(magnitude, np.float64))
 
 
 def ulp_distance(result: Array, exact: Array) -> Array:

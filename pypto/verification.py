@@ -22,7 +22,8 @@ _ROUNDINGS_PER_OPERATION = 8
 def tolerance(module: Module, dtype: DType) -> float:
     """Return the relative error that an output of `dtype` may have: roundings of all operations, plus its own.
 
-    Every inexact operation counts 8 ulp of the compute type, a sum over n elements log2(n) more.
+    Every inexact operation counts 8 ulp of the compute type, a sum over n elements log2(n) more, a sum of n products
+    the root of n more, which is what roundings in a row add up to unless all go the same way.
     """
     if not dtype.is_float:
         return 0.0
@@ -63,7 +64,20 @@ def _roundings(operation: Operation) -> float:
         return 1.0 + math.log2(max(2, math.prod(counts)))
     if record.category is Category.ELEMENTWISE and operation.results[0].dtype.is_float:
         return 1.0
+    if record.category is Category.CONTRACTION and operation.results[0].dtype.is_float:
+        return 1.0 + math.sqrt(_summed(operation))
     return 0.0
+
+
+def _summed(operation: Operation) -> int:
+    """Return how many products a contraction adds; of an attention those of both its sums."""
+    shapes = [value.shape for value in operation.operands]
+    extents = {
+        "matmul": shapes[0][-1:],
+        "convolution": shapes[1][-3:],
+        "attention": (*shapes[0][-1:], *shapes[1][-2:-1]),
+    }[operation.name]
+    return math.prod(extent for extent in extents if isinstance(extent, int))
 
 
 def compare(

@@ -286,3 +286,14 @@ def test_attention_of_a_batch_that_the_body_does_not_see(target: str) -> None:
     mask = numbers(5, 20, 30) > -1
     want = torch_attention(q, k, v, mask) * 2
     close(run(kernel, q, k, v, mask, np.zeros(want.shape, np.float32), target=target), want)
+
+
+def test_verified_launches() -> None:
+    @tile
+    def kernel(x, w, q, out, attended):
+        out[:] = pypto.nn.relu(x @ w)
+        attended[:] = pypto.nn.scaled_dot_product_attention(q, q, q)
+
+    x, w, q = numbers(1, 70, 300), numbers(2, 300, 50), numbers(3, 60, 32)
+    outs = np.zeros((70, 50), np.float32), np.zeros((60, 32), np.float32)
+    pypto.compile(kernel, target="cpu").execute(x, w, q, *outs, verify=True)
