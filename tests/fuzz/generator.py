@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzz.elementwise import PYPTO
+from fuzz.along import ALONG, PYPTO
 from fuzz.shadow import STORAGE, Refused, Shadow, compute, is_float
 
 EXTENTS = (1, 1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 31, 32, 33, 64)
@@ -422,6 +422,15 @@ def product(grow: Generator) -> bool:
     return any(grow.define(str(expression)) for expression in wanted[:TRIES])
 
 
+def along(grow: Generator) -> bool:
+    """Something along one axis: truth, positions, scans, sorting, arranging, indexing."""
+    name = grow.tile(axes=True)
+    shape = grow.values[name].shape
+    axis = grow.integer(0, len(shape) - 1)
+    fields = {"x": name, "a": axis, "k": grow.integer(0, min(3, shape[axis])), "r": grow.integer(-2, 3), "n": shape[0]}
+    return grow.define(grow.pick(ALONG).format(**fields, i=grow.tile(axes=True)))
+
+
 def view(grow: Generator) -> bool:
     name = grow.tile(axes=True)
     value = grow.values[name]
@@ -539,7 +548,7 @@ def loop(grow: Generator) -> bool:
 
 
 ACTIONS = (
-    *(binary,) * 6, *(unary,) * 5, *(function_of_two,) * 2, *(simple,) * 2, *(reduction,) * 4, *(view,) * 5, *(choice,) * 2, product, clipping, conversion, joining, normalisation,
+    *(binary,) * 6, *(unary,) * 5, *(function_of_two,) * 2, *(simple,) * 2, *(reduction,) * 4, *(view,) * 5, *(choice,) * 2, *(along,) * 3, product, clipping, conversion, joining, normalisation,
     *(update,) * 3, *(loop,) * 2,
 )  # fmt: skip
 

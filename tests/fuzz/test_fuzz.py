@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pypto
+from fuzz.along import ALONG
 from fuzz.compare import TARGETS, batched_difference, failure, lowered_difference, smallest, wrong_elements
 from fuzz.generator import FUNCTIONS_OF_TWO, SIMPLE, UNARY, Argument, Generator, Kernel, kernels
 from fuzz.shadow import Refused, Shadow
@@ -83,6 +84,8 @@ def test_generator_covers_every_mechanism() -> None:
         "tanh", "erf", "sigmoid", "relu", "gelu", "softmax", "layer_norm", "rms_norm", "where", "clip", "cast", "sum", "mean", "max", "min",
         "keepdims", "maximum", "minimum", "transpose", "reshape", "broadcast_to", "concat", "loop", "alias", "::-1", "None", "...", ".T",
     ):  # fmt: skip
+        assert word in text, word
+    for word in re.findall(r"pypto\.(\w+)\(", " ".join(ALONG)):
         assert word in text, word
     for word in (*FUNCTIONS_OF_TWO, *re.findall(r"pypto\.([\w.]+)\(", " ".join(UNARY + SIMPLE))):
         assert word in text, word
