@@ -24,6 +24,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -175,6 +176,7 @@ class Launcher:
         call runs. `mistake` makes the error of a status that the code reports.
         """
         self._mistake = mistake
+        self._checking = threading.Lock()
         self._checks = any(slot.kind is SlotKind.STATUS for slot in code.slots)
         self.written = frozenset(written)
         self.may_share = frozenset(may_share)
@@ -224,8 +226,35 @@ class Launcher:
         from pypto.runtime.fast import fast_function
 
         expected = Expected(tuple(arguments), self.written, self.may_share)
-        made = fast_function(expected, self._frame, self._scalars) if self._raw_fields and not self._checks else None
+        made = fast_function(expected, self._frame, self._scalars) if self._raw_fields else None
+        if made is not None and self._checks:
+            return self._checked(made)
         return made or self._general_call(arguments)
+
+    def _checked(self, fast: Fast) -> Fast:
+        """Return a fast function that looks at the status afterwards.
+
+        The launcher's own frame serves these alone, one at a time; a call beside it takes the general path.
+        """
+        frame, lock = self._frame, self._checking
+
+        def call(*values: object) -> object:
+            if not lock.acquire(blocking=False):
+                return NotImplemented
+            try:
+                done, found = fast(*values), frame.status()
+                if found is None:
+                    return done
+                frame.clear_status()
+            except BaseException:
+                frame.clear_status()
+                raise
+            finally:
+                lock.release()
+            assert self._mistake is not None
+            raise self._mistake(*found)
+
+        return call
 
     def _general_call(self, arguments: Sequence[Argument]) -> Fast:
         """Return the same by Python and ctypes."""
@@ -261,7 +290,7 @@ class Launcher:
     @contextlib.contextmanager
     def _own_frame(self) -> Iterator[Frame]:
         """Yield the launcher's frame, or another one while a call is using that."""
-        if not self._native.claim(self._frame.busy):
+        if self._checks or not self._native.claim(self._frame.busy):
             yield Frame(self._code, self._library, Mode.LONG)
             return
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import ml_dtypes
@@ -482,3 +483,29 @@ def test_axes_bound_by_order_are_not_cut() -> None:
     whole = pypto.tile(shape=(2, None))(sums.original)
     pypto.compile(whole).execute(x, out)
     np.testing.assert_array_equal(out, np.cumsum(x, 1))
+
+
+def test_threads_see_their_own_mistakes() -> None:
+    @pypto.tile
+    def pick(x, i, out):
+        out[:] = x[i]
+
+    kernel, x = pypto.compile(pick), values((9, 7), special=False)
+    kernel.execute(x, np.zeros(50, np.int64), np.zeros((50, 7), np.float32))
+
+    def calls(number: int) -> int:
+        wrong = 0
+        for turn in range(200):
+            i = np.full(50, (number + turn) % 12)
+            out = np.zeros((50, 7), np.float32)
+            if i[0] < 9:
+                kernel.execute(x, i, out)
+                np.testing.assert_array_equal(out, x[i])
+                continue
+            with pytest.raises(pypto.UserError, match=f"index {i[0]} at position 0 "):
+                kernel.execute(x, i, out)
+            wrong += 1
+        return wrong
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(calls, range(4))) == sum((n + t) % 12 >= 9 for n in range(4) for t in range(200))
