@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pypto.cli_check import check
 from pypto.ir.base.errors import CompilerBug, UserError, nearest
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ DTypes = Annotated[
 ]
 Target = Annotated[str | None, typer.Option("--target", help="cpu, reference, eager or ascendc")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+
+
+application.command()(check)
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypto.compiler import Built
-from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import BF16
 from pypto.ir.nodes import Module, Role
 from pypto.runtime.arguments import Argument, ArrayArgument, ScalarArgument, read
@@ -21,9 +20,7 @@ Array = NDArray[Any]
 
 
 def launch(subject: Subject, target: str, built: Built, call: Call) -> None:
-    """Run a call: outputs are written in place. Raises UserError ``needs-host-model`` on target ascendc."""
-    if target == "ascendc":
-        raise UserError("needs-host-model", None, kernel=subject.name)
+    """Run a call: outputs are written in place. Target ascendc runs on the host model: UserError ``no-compiler``."""
     arguments = _separated(call)
     if built.launcher is not None:
         names = [item.name for item in built.module.parameters]
@@ -32,6 +29,10 @@ def launch(subject: Subject, target: str, built: Built, call: Call) -> None:
         from pypto.eager_graph import run_graph
 
         run_graph(subject.graph, built.program, {name: _eager_value(item) for name, item in arguments.items()})
+    elif target == "ascendc":
+        from pypto.host_model import run_emitted
+
+        run_emitted(built, *_values(built.module, arguments))
     else:
         _run_reference(built.module, arguments)
 
@@ -80,10 +81,14 @@ def as_numpy(argument: ArrayArgument) -> Array:
 def _run_reference(module: Module, arguments: Mapping[str, Argument]) -> None:
     from pypto.ir.interpreter import run
 
+    run(module, *_values(module, arguments))
+
+
+def _values(module: Module, arguments: Mapping[str, Argument]) -> tuple[dict[str, Array], dict[str, Any]]:
     names = [item.name for item in module.parameters]
     arrays = {name: as_numpy(item) for name in names if isinstance(item := arguments[name], ArrayArgument)}
     scalars = {name: item.value for name in names if isinstance(item := arguments[name], ScalarArgument)}
-    run(module, arrays, scalars)
+    return arrays, scalars
 
 
 def _eager_value(argument: Argument) -> Any:

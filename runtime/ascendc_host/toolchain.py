@@ -113,8 +113,13 @@ def _compile(compiler: Compiler, options: list[str], text: str, program: Path, n
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
     if done.returncode != 0:
         private.unlink(missing_ok=True)
-        raise UserError("kernel-does-not-compile", Location(name, 1, 1), message=done.stderr.strip()[:8000])
+        raise UserError("kernel-does-not-compile", Location(name, 1, 1), message=_first_error(done.stderr))
     private.replace(program)
+
+
+def _first_error(text: str) -> str:
+    lines = text.strip().splitlines()
+    return next((line for line in lines if "error" in line), lines[0] if lines else "it says nothing")
 
 
 def _prefix(compiler: Compiler, options: list[str]) -> list[str]:

@@ -260,11 +260,6 @@ def test_targets_without_source():
     )
 
 
-def test_ascendc_does_not_run_here():
-    kernel = pypto.compile(scaled, target="ascendc")
-    error("needs-host-model", "AscendC of 'scaled' cannot run on this machine", call=lambda: kernel.execute(X, OUT))
-
-
 def test_npu_needs_a_device():
     error("needs-device", "target 'npu' needs torch_npu", call=lambda: pypto.compile(scaled, target="npu"))
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 from pypto.ir.base.catalogue.entry import Entry
 
 ENTRIES: dict[str, Entry] = {
+    "check-argument": Entry(
+        "{text!r} is no argument: {why}",
+        "write a .npy file, zeros:float32[1024], random:float16[8,128], workspace:4096 or a number; modes are early, "
+        "late and random",
+    ),
     "kernel-arguments": Entry(
         "kernel {kernel} takes {wanted} arguments ({names}), {given} were given",
         "give one array or number for each parameter, by name or in this order: {names}",
     ),
     "kernel-does-not-compile": Entry(
-        "the C++ compiler rejects this source:\n{message}",
-        'kernels need C++17 and `#include "kernel_operator.h"`; what the host model lacks is listed in docs/ascendc-host.md',
+        "the C++ compiler rejects this source: {message}",
+        'kernels need C++17 and `#include "kernel_operator.h"`; docs/ascendc-host.md lists what the host model lacks',
     ),
     "no-compiler": Entry(
         "no C++17 compiler was found (looked for {tried})",

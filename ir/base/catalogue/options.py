@@ -34,11 +34,6 @@ ENTRIES: dict[str, Entry] = {
         "target 'npu' needs torch_npu and an Ascend device, and this machine has none: {why}",
         "use target='cpu' to run the kernel here, or target='ascendc' and `source()` to read its AscendC",
     ),
-    "needs-host-model": Entry(
-        "AscendC of {kernel!r} cannot run on this machine: that takes the host model of the NPU, which this version "
-        "does not have",
-        "use `source()` to read it, and target='cpu' or target='reference' to run the kernel here",
-    ),
     "no-kernel": Entry(
         "{file} defines no tile function at its top level", "decorate a function with `@pypto.tile` or `@pypto.fuse`"
     ),
