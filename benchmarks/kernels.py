@@ -95,6 +95,36 @@ def causal_attention(q, k, v, out):
     out[:] = pypto.nn.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
+@pypto.tile
+def argmax(x, out):
+    out[:] = pypto.argmax(x, axis=1)
+
+
+@pypto.tile
+def running_sum(x, out):
+    out[:] = pypto.cumsum(x, axis=1)
+
+
+@pypto.tile
+def sort(x, out):
+    out[:] = pypto.sort(x, axis=1).values
+
+
+@pypto.tile
+def top_eight(x, out):
+    out[:] = pypto.topk(x, 8).values
+
+
+@pypto.tile
+def gather(x, i, out):
+    out[:] = pypto.gather(x, 1, pypto.cast(pypto.minimum(pypto.abs(i) * 16.0, 63.0), "int64"))
+
+
+@pypto.tile
+def embedding(w, i, out):
+    out[:] = pypto.nn.embedding(pypto.cast(pypto.minimum(pypto.abs(i) * 16.0, 63.0), "int64"), w)
+
+
 def numpy_conv2d(x: Any, w: Any) -> Any:
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], axis=(2, 3))
@@ -122,6 +152,14 @@ def numpy_layer_norm(x: Any, g: Any, b: Any) -> Any:
     return centred / np.sqrt((centred * centred).mean(-1, keepdims=True) + x.dtype.type(1e-5)) * g + b
 
 
+def numpy_places(i: Any) -> Any:
+    return np.minimum(np.abs(i) * 16, 63).astype(np.int64)
+
+
+def torch_places(i: Any) -> Any:
+    return (i.abs() * 16).clamp(max=63).long()
+
+
 def torch_functions() -> Any:
     import torch.nn.functional
 
@@ -144,6 +182,7 @@ def torch_attention(q: Any, k: Any, v: Any, causal: bool = False) -> Any:
     return torch_functions().scaled_dot_product_attention(q, k, v, is_causal=causal)
 
 
+ORDERED = ("64x1024", "1024x1024")
 PRODUCT_SIZES = ("512x512", "1024x1024")
 HEADS = ("8x512x64",)
 IMAGES = ("4x64x56x56",)
@@ -183,6 +222,24 @@ KERNELS: dict[str, Definition] = {
     ),
     "column_sum": Definition(
         ("matrix",), column_sum, lambda x: x.sum(0), lambda x: x.sum(0), lambda rows, columns: (columns,)
+    ),
+    "argmax": Definition(
+        ("matrix",), argmax, lambda x: x.argmax(1), lambda x: x.argmax(1).float(), lambda rows, columns: (rows,)
+    ),
+    "running_sum": Definition(("matrix",), running_sum, lambda x: x.cumsum(1), lambda x: x.cumsum(1)),
+    "sort": Definition(("matrix",), sort, lambda x: np.sort(x, 1), lambda x: x.sort(1).values, sizes=ORDERED),
+    "top_eight": Definition(
+        ("matrix",), top_eight, lambda x: -np.sort(-x, 1)[:, :8], lambda x: x.topk(8).values,
+        lambda rows, columns: (rows, 8), sizes=ORDERED,
+    ),
+    "gather": Definition(
+        ("matrix", "matrix"), gather, lambda x, i: np.take_along_axis(x, numpy_places(i), 1),
+        lambda x, i: x.gather(1, torch_places(i)), sizes=ORDERED,
+    ),
+    "embedding": Definition(
+        ("matrix", (4096,)), embedding, lambda w, i: w[numpy_places(i)],
+        lambda w, i: torch_functions().embedding(torch_places(i), w), lambda rows, columns: (4096, columns),
+        sizes=ORDERED,
     ),
 }  # fmt: skip
 EXTRA = {"add": Definition(("matrix", "matrix"), add, np.add, lambda x, y: x + y)}
