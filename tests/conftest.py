@@ -11,6 +11,7 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fuzz-kernels", type=int, default=500, help="number of random kernels (default: %(default)s)")
     parser.addoption("--update-golden", action="store_true", help="write golden files instead of comparing with them")
+    parser.addoption("--all-orders", action="store_true", help="run all random vector kernels in all orders of pipes")
     parser.addoption("--fuzz-seed", type=int, default=20250, help="seed of the random kernels (default: %(default)s)")
 
 

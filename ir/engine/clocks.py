@@ -72,7 +72,7 @@ class Clocks:
 
     def pieces(self, step: Step, resource: str) -> tuple[Piece, ...]:
         if resource.startswith("gm:"):
-            return ((resource, step.epoch),)
+            return ((resource, step.slots.get(resource, 0)),)
         return self.cells[resource, step.slots.get(resource, 0)]
 
     def check(self, step: Step, pipe: int, piece: Piece, write: bool) -> None:

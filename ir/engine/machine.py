@@ -1,8 +1,9 @@
 """The pipes of one core: instructions are issued in program order to queues; a pipe starts its own in order.
 
 An instruction of a pipe may start before the one ahead of it has finished. A barrier starts when everything ahead of it
-in its pipe has finished; so does raising a flag. Waiting for a flag holds its pipe up until the flag is raised, and
-lowers it. The scalar unit issues all instructions, so that what holds up pipe S holds up issuing.
+in its pipe has finished. A flag is raised when everything ahead has, which holds nothing up. Waiting for a flag holds
+its pipe up until the flag is raised, and lowers it. The scalar unit issues all instructions, so that what holds up
+pipe S holds up issuing.
 """
 
 from __future__ import annotations
@@ -71,9 +72,9 @@ class Machine:
         while queue and self.can_start(queue[0]):
             step = queue.popleft()
             self.begin(step)
-            if step.kind is Kind.WORK:
+            if step.kind is Kind.WORK or step.kind is Kind.SET:
                 self.end(step)
-            elif step.kind is Kind.SET and self.queues[step.flag[1]]:
+            if step.kind is Kind.SET and self.queues[step.flag[1]]:
                 self.advance(step.flag[1])
 
     def run_any(self, steps: Iterable[Step], order: Order) -> list[Fault]:
@@ -92,7 +93,8 @@ class Machine:
             elif name == "start":
                 self.begin(self.queues[pipe].popleft())
             else:
-                self.end(self.running[pipe][order.which(len(self.running[pipe]))])
+                able = self.finishable(pipe)
+                self.end(able[order.which(len(able))])
 
     def actions(self, following: Step | None) -> Iterator[tuple[str, str]]:
         """Yield what can happen next: ``issue``, or ``start`` or ``finish`` on a pipe."""
@@ -104,29 +106,37 @@ class Machine:
             if self.running[pipe]:
                 yield "finish", pipe
 
+    def finishable(self, pipe: str) -> list[Step]:
+        """Return what may finish next on a pipe: any work, and the raising of a flag with nothing ahead of it."""
+        running = self.running[pipe]
+        return [step for position, step in enumerate(running) if step.kind is Kind.WORK or not position]
+
     def can_start(self, step: Step) -> bool:
         if step.kind is Kind.WAIT:
             return step.flag in self.raised
-        return step.kind is Kind.WORK or not self.running[step.pipe]
+        return step.kind is not Kind.BARRIER or not self.running[step.pipe]
 
     def begin(self, step: Step) -> None:
-        if step.kind is Kind.WORK:
+        if step.kind is Kind.SET:
+            self.running[step.pipe].append(step)
+        elif step.kind is Kind.WORK:
             self.running[step.pipe].append(step)
             self.observer.start(step)
         elif step.kind is Kind.BARRIER:
             self.observer.barrier(step)
-        elif step.kind is Kind.WAIT:
+        else:
             del self.raised[step.flag]
             self.observer.lower_flag(step)
-        else:
-            if step.flag in self.raised:
-                self.faults.append(Fault(f"flag {show(step.flag)} set twice", step.statement))
-            self.raised[step.flag] = step
-            self.observer.raise_flag(step)
 
     def end(self, step: Step) -> None:
         self.running[step.pipe].remove(step)
-        self.observer.finish(step)
+        if step.kind is Kind.WORK:
+            self.observer.finish(step)
+            return
+        if step.flag in self.raised:
+            self.faults.append(Fault(f"flag {show(step.flag)} set twice", step.statement))
+        self.raised[step.flag] = step
+        self.observer.raise_flag(step)
 
     def ended(self) -> list[Fault]:
         """Return all faults of a run that can go no further."""
@@ -147,13 +157,15 @@ def show(flag: Flag) -> str:
 class Order:
     """How to choose among what can happen next.
 
-    ``early``: everything as soon as it can be. ``late``: work finishes, and pipes start, only when nothing else is
-    possible; the pipes named first in `favoured` run ahead of the others. ``random``: any way, by `seed`.
+    ``early``: everything as soon as it can be. ``late``: the pipes named first in `favoured` run ahead of the others as
+    far as they can, and work of a pipe finishes only when no more of it can start. ``random``: any way, by `seed`.
+    `reads_late` is for the observer of values: the share of the work that reads just before it finishes.
     """
 
     name: str
     seed: int = 0
     favoured: tuple[str, ...] = ("MTE2", "V", "MTE3", "S")
+    reads_late: float = 0.0
     random: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -162,8 +174,9 @@ class Order:
     def choose(self, actions: list[tuple[str, str]]) -> tuple[str, str]:
         if self.name == "random":
             return self.random.choice(actions)
-        ranks = {"early": ("finish", "start", "issue"), "late": ("issue", "start", "finish")}[self.name]
-        return min(actions, key=lambda action: (ranks.index(action[0]), self.rank(action[1])))
+        if self.name == "early":
+            return min(actions, key=lambda action: (("finish", "start", "issue").index(action[0]), action[1]))
+        return min(actions, key=lambda action: (action[0] != "issue", self.rank(action[1]), action[0] != "start"))
 
     def rank(self, pipe: str) -> int:
         return self.favoured.index(pipe) if pipe in self.favoured else len(self.favoured)
@@ -179,5 +192,7 @@ ORDERS = (
     Order("early"),
     Order("late"),
     Order("late", favoured=("MTE3", "V", "MTE2", "S")),
-    Order("late", favoured=("V", "MTE2", "MTE3", "S")),
+    Order("late", favoured=("V", "MTE2", "S", "MTE3")),
+    Order("late", favoured=("S", "V", "MTE3", "MTE2"), reads_late=1.0),
+    Order("late", reads_late=1.0),
 )

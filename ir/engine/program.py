@@ -6,6 +6,7 @@ like it. Numbers in registers are computed while issuing, as the scalar unit doe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -18,6 +19,7 @@ from pypto.ir.index import IndexOperation, Symbol, evaluate, symbols
 from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Load, Operation, Statement, Value, results
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
+from pypto.ir.passes.independence import Independent, independent_loops
 from pypto.ir.passes.pipes import Access, Pipes
 from pypto.ir.passes.slots import of_name, rotations
 
@@ -40,7 +42,8 @@ class Step:
     """One instruction: `pipe` runs it; `flag` of a set or wait; what work touches, and in which slot of each buffer.
 
     `symbols` and `registers` are the indices and the numbers in registers at the time of issue; `turns` counts the
-    loops around; `epoch` grows with each turn of a loop whose turns touch different elements of the arrays.
+    loops around. The slot of an array in global memory is another one in each turn of a loop whose turns touch
+    different elements of it.
     """
 
     kind: Kind
@@ -52,7 +55,6 @@ class Step:
     symbols: Mapping[Symbol, int] = field(default_factory=dict)
     registers: Mapping[str, Array] = field(default_factory=dict)
     turns: tuple[int, ...] = ()
-    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,12 @@ class Program:
     pipes: Pipes = field(init=False)
     buffers: dict[str, Buffer] = field(init=False)
     rotating: dict[str, For] = field(init=False)
-    independent: frozenset[str] = field(init=False)
+    independent: Independent = field(init=False)
     accessed: dict[int, frozenset[Access]] = field(default_factory=dict)
     registers: dict[str, Array] = field(default_factory=dict)
     turn_of: dict[int, int] = field(default_factory=dict)
     turns: tuple[int, ...] = ()
-    epoch: int = 0
+    epochs: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.pipes = Pipes.of(self.kernel)
@@ -123,7 +125,7 @@ class Program:
             self.symbols[loop.index] = index
             self.turn_of[id(loop)] = number
             self.turns = (*outer, number)
-            self.epoch += loop.index.name in self.independent
+            self.epochs.update(self.independent[id(loop)])
             yield from self.body(loop.body, depth + 1)
         self.turns = outer
 
@@ -155,13 +157,14 @@ class Program:
             return
         names = [item.resource for item in accesses if item.resource in self.rotating]
         slots = {name: self.turn_of[id(self.rotating[name])] % self.buffers[name].depth for name in names}
+        slots.update((item.resource, self.epochs[item.resource]) for item in accesses if item.resource in self.epochs)
         pipe = next(iter(accesses)).pipe.value
         if self.scenario is not None:
-            yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, {}, {}, self.turns, self.epoch)
+            yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, {}, {}, self.turns)
             return
         registers = {value.name: self.registers[value.name] for value in _read(statement) if value.buffer is None}
         known = dict(self.symbols)
-        yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, registers, self.turns, self.epoch)
+        yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, registers, self.turns)
 
     def compute(self, statement: Statement) -> None:
         """Keep what the scalar unit computes in registers; views and undefined tiles need no instruction."""
@@ -173,12 +176,6 @@ class Program:
             with np.errstate(all="ignore"):
                 outcome = TABLE[statement.name].meaning(*arrays, **attributes)
             self.registers[statement.results[0].name] = np.asarray(outcome)
-
-
-def independent_loops(kernel: Kernel) -> frozenset[str]:
-    """Return the indices of the loops whose turns touch different elements of the arrays."""
-    names = dict(kernel.attributes).get("independent", ())
-    return frozenset(str(name) for name in names) if isinstance(names, tuple) else frozenset()
 
 
 def concrete(value: Attribute, symbols: Mapping[Symbol, int]) -> Any:

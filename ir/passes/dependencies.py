@@ -13,9 +13,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pypto.ir.engine.program import independent_loops
 from pypto.ir.nodes import Buffer, For, Kernel, Pipe, Statement, regions
 from pypto.ir.passes.footprint import whole_repeats
+from pypto.ir.passes.independence import Independent, independent_loops
 from pypto.ir.passes.pipes import Access, Pipes
 from pypto.ir.passes.slots import depth_in, of_name, rotations
 
@@ -69,7 +69,7 @@ class Planner:
     rotating: dict[str, For] = field(init=False)
     buffers: dict[str, Buffer] = field(init=False)
     overlapping: dict[str, tuple[str, ...]] = field(init=False)
-    independent: frozenset[str] = field(init=False)
+    independent: Independent = field(init=False)
     numbers: dict[int, int] = field(default_factory=dict)
     outermost: dict[int, int] = field(default_factory=dict)
     plan: Plan = field(default_factory=Plan)
@@ -172,7 +172,7 @@ class Scan:
         """Yield the resources that are `resource`, or share bytes with it, `distance` turns apart."""
         planner = self.planner
         if self.loop is not None and distance:
-            if resource.startswith("gm:") and self.loop.index.name in planner.independent:
+            if resource in planner.independent[id(self.loop)]:
                 return
             if planner.rotating.get(resource) is self.loop:
                 if distance % planner.buffers[resource].depth == 0:
