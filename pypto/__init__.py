@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from pypto.config import BufferConfig as BufferConfig
     from pypto.config import BufferStrategy as BufferStrategy
     from pypto.config import TileConfig as TileConfig
+    from pypto.dependencies import BroadcastDep as BroadcastDep
     from pypto.dependencies import Dependency as Dependency
     from pypto.dependencies import DependencyGraph as DependencyGraph
+    from pypto.dependencies import GatherDep as GatherDep
     from pypto.fusion_tile import FusionTile as FusionTile
     from pypto.ir.base.errors import CompilerBug as CompilerBug
     from pypto.ir.base.errors import UserError as UserError
@@ -221,6 +223,7 @@ _LANGUAGE = (
 )
 
 _HOMES: dict[str, str] = {
+    "BroadcastDep": "pypto.dependencies",
     "BufferConfig": "pypto.config",
     "BufferStrategy": "pypto.config",
     "CompiledKernel": "pypto.compiled_kernel",
@@ -228,6 +231,7 @@ _HOMES: dict[str, str] = {
     "Dependency": "pypto.dependencies",
     "DependencyGraph": "pypto.dependencies",
     "FusionTile": "pypto.fusion_tile",
+    "GatherDep": "pypto.dependencies",
     "TileConfig": "pypto.config",
     "UserError": "pypto.ir.base.errors",
     "compile": "pypto.compiler",

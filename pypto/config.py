@@ -16,7 +16,7 @@ from pypto.caller import PLACED_AT_CALLER
 from pypto.ir.base.errors import UserError, nearest
 
 if TYPE_CHECKING:
-    from pypto.dependencies import Dependency, DependencyGraph
+    from pypto.dependencies import AnyDependency, DependencyGraph
 
 
 class BufferStrategy(Enum):
@@ -60,9 +60,9 @@ def _is_size(value: object) -> bool:
 
 
 def _is_dependency(value: object) -> bool:
-    from pypto.dependencies import Dependency
+    from pypto.dependencies import BroadcastDep, Dependency, GatherDep
 
-    return isinstance(value, Dependency)
+    return isinstance(value, (Dependency, BroadcastDep, GatherDep))
 
 
 def _is_dependency_graph(value: object) -> bool:
@@ -82,7 +82,7 @@ _RULES: dict[str, _Rule] = {
     "tile_n": _NUMBER,
     "shape": _Rule("a tuple of positive whole numbers or None", _is_shape),
     "enable_pipeline": _FLAG,
-    "dependency": _Rule("a pypto.Dependency", _is_dependency),
+    "dependency": _Rule("a pypto.Dependency, BroadcastDep or GatherDep", _is_dependency),
     "dependency_graph": _Rule("a pypto.DependencyGraph", _is_dependency_graph),
     "enable_double_buffer": _FLAG,
     "aicore_num": _NUMBER,
@@ -199,7 +199,7 @@ class TileConfig:
     tile_n: int | None
     shape: tuple[int | None, ...] | None
     enable_pipeline: bool | None
-    dependency: Dependency | None
+    dependency: AnyDependency | None
     dependency_graph: DependencyGraph | None
     enable_double_buffer: bool | None
     aicore_num: int | None
@@ -215,7 +215,7 @@ class TileConfig:
         tile_n: int | None = None,
         shape: tuple[int | None, ...] | None = None,
         enable_pipeline: bool | None = None,
-        dependency: Dependency | None = None,
+        dependency: AnyDependency | None = None,
         dependency_graph: DependencyGraph | None = None,
         enable_double_buffer: bool | None = None,
         aicore_num: int | None = None,
@@ -307,7 +307,7 @@ class Options:
         return {BufferStrategy.SINGLE: 1, BufferStrategy.DOUBLE: 2, BufferStrategy.TRIPLE: 3}[strategy]
 
 
-def read_config(config: object) -> tuple[Options, tuple[Dependency, ...]]:
+def read_config(config: object) -> tuple[Options, tuple[AnyDependency, ...]]:
     """Return the options and the dependencies of a TileConfig, a BufferConfig, a dict of their keys, or None.
 
     Raises UserError ``config-type``, ``unknown-option``, ``option-value``, ``later-option`` or ``option-conflict``.
@@ -376,7 +376,7 @@ def _check_conflicts(values: Mapping[str, Any]) -> None:
         )
 
 
-def _dependencies(values: Mapping[str, Any]) -> tuple[Dependency, ...]:
+def _dependencies(values: Mapping[str, Any]) -> tuple[AnyDependency, ...]:
     if values.get("dependency") is not None:
         return (values["dependency"],)
     graph = values.get("dependency_graph")

@@ -1,48 +1,58 @@
-"""Links between stages as users write them: `Dependency` and `DependencyGraph`."""
+"""Links between stages as users write them: `Dependency`, `BroadcastDep`, `GatherDep` and `DependencyGraph`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any, Union
 
 from pypto.caller import PLACED_AT_CALLER
 from pypto.ir.base.errors import UserError, nearest
+from pypto.tile_indices import WANTS_RANGE, Mapping, TileRange, read_mapping, read_range, show_range
 
-_KEYS = ("src_op", "dst_op", "src_tile_idx", "dst_tile_idx", "src_buffer", "dst_buffer", "mapping")
+REDUCTIONS = ("sum", "max", "min", "prod", "mean", "concat")
 
 
 class Dependency:
     """One link: what stage `src_op` writes to its parameter `src_buffer` is what `dst_op` reads as `dst_buffer`.
 
-    Stages are named by ``tile(name=)`` or the function's name (a tile function is accepted too). Tile i of the source
-    feeds tile i of the destination: `src_tile_idx` and `dst_tile_idx` are ``"*"``, `mapping` is ``"tile_idx"`` or
-    None. `src_buffer` may be left out when the source has one output, `dst_buffer` when the destination has a
-    parameter of that name.
+    Stages are named by ``tile(name=)`` or the function's name (a tile function is accepted too). `src_buffer` may be
+    left out when the source has one output, `dst_buffer` when the destination has a parameter of that name or a
+    single input.
 
-    Raises UserError ``unknown-option`` or ``option-value``.
+    src_tile_idx, dst_tile_idx: the tiles that take part: ``"*"`` (all), a number, ``"first..last"`` or ``(first,
+    last)``, both included. Of n tiles and n tiles, the k-th feeds the k-th; one tile feeds all. Otherwise `mapping`
+    says which source tile each destination tile reads: ``"tile_idx"``, a text such as ``"tile_idx // 2"`` (numbers,
+    ``tile_idx``, ``src_tile_num``, ``dst_tile_num``, ``+ - * // %``, ``min``, ``max``), or a callable from the
+    destination's tile number to the source's. Several dependencies may fill different tiles of one parameter.
+
+    Raises UserError ``unknown-option``, ``option-value`` or ``mapping-syntax``.
     """
 
     def __init__(
         self,
         src_op: object,
         dst_op: object,
-        src_tile_idx: str = "*",
-        dst_tile_idx: str = "*",
+        src_tile_idx: object = "*",
+        dst_tile_idx: object = "*",
         src_buffer: str | None = None,
         dst_buffer: str | None = None,
-        mapping: str | None = None,
+        mapping: object = None,
         **unknown: object,
     ) -> None:
         with PLACED_AT_CALLER:
-            for option in unknown:
-                raise UserError("unknown-option", None, what="Dependency", option=option, hint=nearest(option, _KEYS))
-            self.src_op, self.dst_op = _stage_name("src_op", src_op), _stage_name("dst_op", dst_op)
-            self.src_buffer, self.dst_buffer = _buffer("src_buffer", src_buffer), _buffer("dst_buffer", dst_buffer)
-            self.src_tile_idx = _only("src_tile_idx", src_tile_idx, "*")
-            self.dst_tile_idx = _only("dst_tile_idx", dst_tile_idx, "*")
-            self.mapping = _only("mapping", mapping, "tile_idx") if mapping is not None else None
+            _check_unknown("Dependency", unknown, _DEPENDENCY_KEYS)
+            self.src_op = _stage_name("Dependency", "src_op", src_op)
+            self.dst_op = _stage_name("Dependency", "dst_op", dst_op)
+            self.src_buffer = _buffer("Dependency", "src_buffer", src_buffer)
+            self.dst_buffer = _buffer("Dependency", "dst_buffer", dst_buffer)
+            self.src_tile_idx = _range("src_tile_idx", src_tile_idx)
+            self.dst_tile_idx = _range("dst_tile_idx", dst_tile_idx)
+            self.mapping: Mapping | None = read_mapping(mapping)
+            self.mapping_text = mapping if isinstance(mapping, str) else None
 
-    def _key(self) -> tuple[str | None, ...]:
-        return (self.src_op, self.dst_op, self.src_buffer, self.dst_buffer)
+    def _key(self) -> tuple[object, ...]:
+        tiles = self.src_tile_idx, self.dst_tile_idx, self.mapping
+        return (self.src_op, self.dst_op, self.src_buffer, self.dst_buffer, *tiles)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Dependency) and self._key() == other._key()
@@ -51,47 +61,133 @@ class Dependency:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        return f"Dependency({self.src_op}.{self.src_buffer or '?'} -> {self.dst_op}.{self.dst_buffer or '?'})"
+        return f"Dependency({_end(self.src_op, self.src_buffer, self.src_tile_idx)} -> " + (
+            f"{_end(self.dst_op, self.dst_buffer, self.dst_tile_idx)})"
+        )
 
 
-def _stage_name(key: str, stage: object) -> str:
+_DEPENDENCY_KEYS = ("src_op", "dst_op", "src_tile_idx", "dst_tile_idx", "src_buffer", "dst_buffer", "mapping")
+
+
+def _end(stage: str, buffer: str | None, tiles: TileRange) -> str:
+    shown = f"[{show_range(tiles)}]" if tiles is not None else ""
+    return f"{stage}.{buffer or '?'}{shown}"
+
+
+class BroadcastDep:
+    """One producer, several consumers: each of `dst_ops` reads what `src_op` writes to `buffer_name`.
+
+    A consumer reads it as its parameter of that name, or as its only input. Tiles map as for `Dependency`.
+    Raises UserError ``unknown-option`` or ``option-value``.
+    """
+
+    def __init__(
+        self, src_op: object, dst_ops: Sequence[object], buffer_name: str | None = None, **unknown: object
+    ) -> None:
+        with PLACED_AT_CALLER:
+            _check_unknown("BroadcastDep", unknown, ("src_op", "dst_ops", "buffer_name"))
+            self.src_op = _stage_name("BroadcastDep", "src_op", src_op)
+            self.dst_ops = _stage_names("BroadcastDep", "dst_ops", dst_ops)
+            self.buffer_name = _buffer("BroadcastDep", "buffer_name", buffer_name)
+
+    def expand(self) -> tuple[Dependency, ...]:
+        """Return one `Dependency` per consumer."""
+        return tuple(Dependency(self.src_op, name, src_buffer=self.buffer_name) for name in self.dst_ops)
+
+    def __repr__(self) -> str:
+        return f"BroadcastDep({self.src_op}.{self.buffer_name or '?'} -> {', '.join(self.dst_ops)})"
+
+
+class GatherDep:
+    """Several producers, one consumer: `dst_op` reads the outputs `buffer_name` of `src_ops` combined by `reduction`.
+
+    reduction: ``"sum"``, ``"max"``, ``"min"``, ``"prod"``, ``"mean"`` or ``"concat"``. Tiles of equal index are
+    combined, in the order listed; when the consumer has one tile, over all tiles as well. ``concat`` is along axis 0,
+    in (producer, tile) order. Sums of f16 and bf16 are made in f32 and rounded once. Raises UserError
+    ``unknown-option`` or ``option-value``.
+    """
+
+    def __init__(
+        self,
+        src_ops: Sequence[object],
+        dst_op: object,
+        reduction: str = "sum",
+        buffer_name: str | None = None,
+        **unknown: object,
+    ) -> None:
+        with PLACED_AT_CALLER:
+            _check_unknown("GatherDep", unknown, ("src_ops", "dst_op", "reduction", "buffer_name"))
+            self.src_ops = _stage_names("GatherDep", "src_ops", src_ops)
+            self.dst_op = _stage_name("GatherDep", "dst_op", dst_op)
+            self.buffer_name = _buffer("GatherDep", "buffer_name", buffer_name)
+            if reduction not in REDUCTIONS:
+                raise _value("GatherDep", "reduction", reduction, f"one of {', '.join(REDUCTIONS)}")
+            self.reduction = reduction
+
+    def expand(self) -> tuple[Dependency, ...]:
+        """Return one `Dependency` per producer; how their tiles map is the gather's own rule."""
+        return tuple(Dependency(name, self.dst_op, src_buffer=self.buffer_name) for name in self.src_ops)
+
+    def __repr__(self) -> str:
+        sources = ", ".join(self.src_ops)
+        return f"GatherDep({self.reduction} of {self.buffer_name or '?'} of {sources} -> {self.dst_op})"
+
+
+AnyDependency = Union[Dependency, BroadcastDep, GatherDep]
+
+
+def _check_unknown(what: str, unknown: dict[str, object], keys: tuple[str, ...]) -> None:
+    for option in unknown:
+        raise UserError("unknown-option", None, what=what, option=option, hint=nearest(option, keys))
+
+
+def _value(what: str, option: str, value: object, wants: str) -> UserError:
+    return UserError("option-value", None, what=what, option=option, value=value, wants=wants)
+
+
+def _stage_name(what: str, key: str, stage: object) -> str:
     name = stage if isinstance(stage, str) else getattr(stage, "name", None)
     if not isinstance(name, str) or not name:
-        raise UserError(
-            "option-value",
-            None,
-            what="Dependency",
-            option=key,
-            value=stage,
-            wants="the name of a stage or a tile function",
-        )
+        raise _value(what, key, stage, "the name of a stage or a tile function")
     return name
 
 
-def _buffer(key: str, name: str | None) -> str | None:
+def _stage_names(what: str, key: str, stages: object) -> tuple[str, ...]:
+    if not isinstance(stages, (list, tuple)) or not stages:
+        raise _value(what, key, stages, "a list of at least one stage")
+    return tuple(_stage_name(what, key, stage) for stage in stages)
+
+
+def _buffer(what: str, key: str, name: str | None) -> str | None:
     if name is not None and not isinstance(name, str):
-        raise UserError(
-            "option-value", None, what="Dependency", option=key, value=name, wants="the name of a parameter"
-        )
+        raise _value(what, key, name, "the name of a parameter")
     return name
 
 
-def _only(key: str, value: object, allowed: str) -> str:
-    if value != allowed:
-        raise UserError("later-option", None, what="Dependency", option=key, value=value)
-    return allowed
+def _range(key: str, value: object) -> TileRange:
+    try:
+        return read_range(value)
+    except ValueError:
+        raise _value("Dependency", key, value, WANTS_RANGE) from None
 
 
 class DependencyGraph:
-    """The links of a list of stages, in the order they are added."""
+    """The links of some stages, in the order they are added.
 
-    def __init__(self, dependencies: Iterable[Dependency] = ()) -> None:
-        self.dependencies: list[Dependency] = []
-        for dependency in dependencies:
-            self.add(dependency)
+    stages: the tile functions that the links name, in program order. Without, names are looked up among all tile
+    functions that exist, when the graph itself is compiled; a list given to `compile` wins.
+    """
 
-    def add(self, dependency: Dependency) -> DependencyGraph:
-        """Append a link and return the graph; raises UserError ``option-value`` for anything but a `Dependency`."""
+    def __init__(self, dependencies: Iterable[AnyDependency] = (), *, stages: Iterable[Any] | None = None) -> None:
+        self.dependencies: list[AnyDependency] = []
+        self.stages = None if stages is None else tuple(stages)
+        with PLACED_AT_CALLER:
+            _check_stages(self.stages or ())
+            for dependency in dependencies:
+                self.dependencies.append(_dependency(dependency))
+
+    def add(self, dependency: AnyDependency) -> DependencyGraph:
+        """Append a link and return the graph; raises UserError ``option-value`` for anything else."""
         with PLACED_AT_CALLER:
             self.dependencies.append(_dependency(dependency))
         return self
@@ -100,14 +196,15 @@ class DependencyGraph:
         return f"DependencyGraph({self.dependencies!r})"
 
 
-def _dependency(value: object) -> Dependency:
-    if isinstance(value, Dependency):
+def _check_stages(stages: tuple[Any, ...]) -> None:
+    from pypto.tile_function import TileFunction
+
+    for stage in stages:
+        if not isinstance(stage, TileFunction):
+            raise _value("DependencyGraph", "stages", stage, "a list of tile functions")
+
+
+def _dependency(value: object) -> AnyDependency:
+    if isinstance(value, (Dependency, BroadcastDep, GatherDep)):
         return value
-    raise UserError(
-        "option-value",
-        None,
-        what="DependencyGraph.add",
-        option="dependency",
-        value=value,
-        wants="a pypto.Dependency",
-    )
+    raise _value("DependencyGraph.add", "dependency", value, "a pypto.Dependency, BroadcastDep or GatherDep")

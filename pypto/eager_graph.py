@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pypto.graph import Graph
+from pypto.ir.interpreter import run_kernel
 from pypto.ir.nodes import Parameter
 from pypto.program import Program
 
@@ -21,7 +22,9 @@ def run_graph(graph: Graph, program: Program, values: Mapping[str, Any]) -> None
 
     memory = dict(values)
     memory.update({item.name: _allocate(item) for item in program.module.intermediates})
-    for stage, names, meaning in zip(graph.stages, graph.names, program.meanings, strict=True):
+    for stage, names, meaning, joins in zip(graph.stages, graph.names, program.meanings, program.joins, strict=True):
+        for kernel in joins:
+            run_kernel(kernel, memory)
         own = {parameter: memory[name] for parameter, name in names.items()}
         arrays = {name: value for name, value in own.items() if isinstance(value, np.ndarray)}
         scalars = {name: value for name, value in own.items() if name not in arrays}

@@ -6,13 +6,16 @@ program order, so everything printed is deterministic.
 
 from __future__ import annotations
 
+import heapq
 import inspect
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pypto.dependencies import Dependency
-from pypto.ir.base.errors import UserError, nearest
+from pypto.dependencies import AnyDependency, Dependency, GatherDep
+from pypto.ir.base.errors import UserError
+from pypto.links import Link, Pick, Port, launch_parameters, links_by_name, resolve
 from pypto.tile_function import TileFunction
 
 if TYPE_CHECKING:
@@ -20,15 +23,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """Stage number `source` writes its parameter `source_buffer`, which stage `destination` reads as
-    `destination_buffer`.
+class Join:
+    """An array that is put together for one parameter: tiles of `sources`, or all of them combined.
+
+    `name` is the array's name in the module. `reduction` combines the sources; without, destination tile t is
+    ``picks[t]``: a position in `sources` and a tile of it. With neither, it is a copy of the only source.
     """
 
-    source: int
-    source_buffer: str
     destination: int
-    destination_buffer: str
+    buffer: str
+    sources: tuple[Port, ...]
+    name: str
+    reduction: str | None = None
+    picks: tuple[Pick, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +43,16 @@ class Graph:
     """Stages in program order, their links, and the array that each parameter stands for.
 
     `names[i]` maps the parameters of stage i to names of the module: a launch argument or an intermediate.
-    `signature` is that of a launch: the unlinked parameters in order of first appearance.
+    `signature` is that of a launch: the unlinked parameters in order of first appearance. `joins` are the arrays that
+    are put together before a stage runs; `dependencies` is what the user asked for.
     """
 
     stages: tuple[TileFunction, ...]
     links: tuple[Link, ...]
     names: tuple[dict[str, str], ...]
     signature: inspect.Signature
+    joins: tuple[Join, ...] = ()
+    dependencies: tuple[AnyDependency, ...] = ()
 
     @property
     def name(self) -> str:
@@ -70,29 +80,32 @@ class Graph:
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """Return a graph with one node per stage (attribute ``stage``) and one edge per link (``src_buffer``,
-        ``dst_buffer``).
+        ``dst_buffer``; ``mapping``: "tile_idx" or a dict from destination tile to source tile; ``reduction``).
         """
         import networkx
 
         graph: networkx.MultiDiGraph = networkx.MultiDiGraph(name=self.name)
         for stage in self.stages:
             graph.add_node(stage.name, stage=stage)
-        for link in self.links:
+        for number, link in enumerate(self.links):
             graph.add_edge(
                 self.stages[link.source].name,
                 self.stages[link.destination].name,
                 src_buffer=link.source_buffer,
                 dst_buffer=link.destination_buffer,
-                mapping="tile_idx",
+                mapping="tile_idx" if link.picks is None else dict(link.picks),
+                reduction=link.reduction,
+                number=number,
             )
         return graph
 
 
-def from_networkx(graph: Any) -> tuple[tuple[TileFunction, ...], tuple[Dependency, ...]]:
+def from_networkx(graph: Any) -> tuple[tuple[TileFunction, ...], tuple[AnyDependency, ...]]:
     """Return the stages and dependencies of a networkx graph.
 
-    A node is a tile function, or has one as its attribute ``stage``. Edges carry ``src_buffer`` and ``dst_buffer``.
-    Raises UserError ``not-a-stage``.
+    A node is a tile function, or has one as its attribute ``stage``. Edges carry ``src_buffer``, ``dst_buffer``,
+    ``src_tile_idx``, ``dst_tile_idx``, ``mapping`` and ``reduction`` (edges into one parameter with a reduction are
+    one gather). Raises UserError ``not-a-stage``.
     """
     stages: dict[object, TileFunction] = {}
     for node, attributes in graph.nodes(data=True):
@@ -100,20 +113,41 @@ def from_networkx(graph: Any) -> tuple[tuple[TileFunction, ...], tuple[Dependenc
         if not isinstance(stage, TileFunction):
             raise UserError("not-a-stage", None, node=str(node))
         stages[node] = stage
-    dependencies = [
-        Dependency(
-            stages[source],
-            stages[destination],
-            src_buffer=attributes.get("src_buffer"),
-            dst_buffer=attributes.get("dst_buffer"),
-            mapping=attributes.get("mapping"),
-        )
-        for source, destination, attributes in graph.edges(data=True)
-    ]
+    edges = sorted(graph.edges(data=True), key=lambda edge: edge[2].get("number", len(graph.edges)))
+    gathers: dict[tuple[object, object], list[tuple[TileFunction, dict[str, Any]]]] = {}
+    dependencies: list[AnyDependency] = []
+    for source, destination, attributes in edges:
+        if attributes.get("reduction") is None:
+            dependencies.append(_edge(stages[source], stages[destination], attributes))
+        else:
+            key = destination, attributes.get("dst_buffer")
+            gathers.setdefault(key, []).append((stages[source], attributes))
+    dependencies += [_gather(stages[key[0]], members) for key, members in gathers.items()]
     return tuple(stages.values()), tuple(dependencies)
 
 
-def link_stages(stages: Sequence[TileFunction], dependencies: Sequence[Dependency] = ()) -> Graph:
+def _edge(source: TileFunction, destination: TileFunction, attributes: Mapping[str, Any]) -> Dependency:
+    mapping, tiles = attributes.get("mapping"), attributes.get("dst_tile_idx", "*")
+    if isinstance(mapping, Mapping):
+        tiles, mapping = (min(mapping), max(mapping)), mapping.get
+    return Dependency(
+        source,
+        destination,
+        attributes.get("src_tile_idx", "*"),
+        tiles,
+        src_buffer=attributes.get("src_buffer"),
+        dst_buffer=attributes.get("dst_buffer"),
+        mapping=mapping,
+    )
+
+
+def _gather(destination: TileFunction, members: Sequence[tuple[TileFunction, Mapping[str, Any]]]) -> GatherDep:
+    names = {attributes.get("src_buffer") for _, attributes in members}
+    name = names.pop() if len(names) == 1 else None
+    return GatherDep([source for source, _ in members], destination, members[0][1]["reduction"], name)
+
+
+def link_stages(stages: Sequence[TileFunction], dependencies: Sequence[AnyDependency] = ()) -> Graph:
     """Return the graph of `stages`: linked as `dependencies` say, or by equal parameter names when there are none.
 
     Raises UserError of the catalogue's group `graph`.
@@ -121,17 +155,11 @@ def link_stages(stages: Sequence[TileFunction], dependencies: Sequence[Dependenc
     if not stages:
         raise UserError("empty-graph", None)
     _check_names(stages)
-    if dependencies:
-        links = [_resolve(stages, dependency) for dependency in dependencies]
-    else:
-        links = [link for number in range(len(stages)) for link in _links_by_name(stages, number)]
-    _check_inputs(stages, links)
+    links = resolve(stages, dependencies) if dependencies else links_by_name(stages)
     order = _order(stages, links)
-    return _assemble(tuple(stages[number] for number in order), tuple(_renumber(link, order) for link in links))
-
-
-def _renumber(link: Link, order: list[int]) -> Link:
-    return Link(order.index(link.source), link.source_buffer, order.index(link.destination), link.destination_buffer)
+    place = {number: position for position, number in enumerate(order)}
+    moved = [replace(link, source=place[link.source], destination=place[link.destination]) for link in links]
+    return _assemble(tuple(stages[number] for number in order), tuple(moved), tuple(dependencies))
 
 
 def _check_names(stages: Sequence[TileFunction]) -> None:
@@ -142,135 +170,31 @@ def _check_names(stages: Sequence[TileFunction]) -> None:
         seen.add(stage.name)
 
 
-def launch_parameters(stage: TileFunction) -> tuple[inspect.Parameter, ...]:
-    """Return the parameters that a launch passes: all but the block id that the grid provides."""
-    return tuple(item for item in stage.parameters if not (stage.uses_block_id and item.name == "tile_id"))
-
-
-def _parameter_names(stage: TileFunction) -> tuple[str, ...]:
-    return tuple(item.name for item in launch_parameters(stage))
-
-
-# -- explicit links
-
-
-def _resolve(stages: Sequence[TileFunction], dependency: Dependency) -> Link:
-    source = _find(stages, dependency.src_op, dependency)
-    destination = _find(stages, dependency.dst_op, dependency)
-    source_buffer = _source_buffer(stages[source], dependency)
-    return Link(source, source_buffer, destination, _destination_buffer(stages[destination], source_buffer, dependency))
-
-
-def _find(stages: Sequence[TileFunction], name: str, dependency: Dependency) -> int:
-    for number, stage in enumerate(stages):
-        if name == stage.name:
-            return number
-    by_function = [number for number, stage in enumerate(stages) if stage.original.__name__ == name]
-    if len(by_function) == 1:
-        return by_function[0]
-    hint = nearest(name, [stage.name for stage in stages])
-    raise UserError("unknown-stage", None, link=repr(dependency), stage=name, hint=hint)
-
-
-def _source_buffer(stage: TileFunction, dependency: Dependency) -> str:
-    name = dependency.src_buffer
-    if name is None:
-        if len(stage.outputs) == 1:
-            return stage.outputs[0]
-        why = f"{stage.name!r} writes {', '.join(stage.outputs) or 'nothing'}"
-        raise _unclear(dependency, "src_buffer", why, stage)
-    _check_parameter(stage, name)
-    if name not in stage.outputs:
-        hint = nearest(name, stage.outputs) if stage.outputs else f"assign to it: `{name}[:] = ...`"
-        raise UserError("not-an-output", stage.location, stage=stage.name, parameter=name, hint=hint)
-    return name
-
-
-def _destination_buffer(stage: TileFunction, source_buffer: str, dependency: Dependency) -> str:
-    if dependency.dst_buffer is not None:
-        _check_parameter(stage, dependency.dst_buffer)
-        return dependency.dst_buffer
-    if source_buffer in _parameter_names(stage):
-        return source_buffer
-    inputs = [name for name in _parameter_names(stage) if name not in stage.outputs]
-    if len(inputs) == 1:
-        return inputs[0]
-    raise _unclear(dependency, "dst_buffer", f"{stage.name!r} reads {', '.join(inputs) or 'nothing'}", stage)
-
-
-def _unclear(dependency: Dependency, which: str, why: str, stage: TileFunction) -> UserError:
-    return UserError(
-        "link-needs-buffer",
-        stage.location,
-        source=dependency.src_op,
-        destination=dependency.dst_op,
-        which=which,
-        why=why,
-    )
-
-
-def _check_parameter(stage: TileFunction, name: str) -> None:
-    names = _parameter_names(stage)
-    if name not in names:
-        hint = nearest(name, names)
-        raise UserError("unknown-stage-parameter", stage.location, stage=stage.name, parameter=name, hint=hint)
-
-
-def _check_inputs(stages: Sequence[TileFunction], links: Sequence[Link]) -> None:
-    """Raise UserError ``linked-twice`` when two links end in one parameter."""
-    seen: dict[tuple[int, str], Link] = {}
-    for link in links:
-        key = (link.destination, link.destination_buffer)
-        if key in seen:
-            stage = stages[link.destination]
-            first, second = (f"{stages[item.source].name}.{item.source_buffer}" for item in (seen[key], link))
-            raise UserError(
-                "linked-twice",
-                stage.location,
-                parameter=link.destination_buffer,
-                stage=stage.name,
-                first=first,
-                second=second,
-            )
-        seen[key] = link
-
-
-# -- links by name
-
-
-def _links_by_name(stages: Sequence[TileFunction], number: int) -> list[Link]:
-    """Return the links into stage `number` from earlier stages that write a parameter of the same name."""
-    stage, links = stages[number], []
-    for name in _parameter_names(stage):
-        producers = [source for source in range(number) if name in stages[source].outputs]
-        if name in stage.outputs or not producers:
-            continue
-        if len(producers) > 1:
-            names = ", ".join(stages[source].name for source in producers)
-            raise UserError("ambiguous-link", stage.location, stage=stage.name, parameter=name, producers=names)
-        links.append(Link(producers[0], name, number, name))
-    return links
-
-
 # -- order, names, signature
 
 
 def _order(stages: Sequence[TileFunction], links: Sequence[Link]) -> list[int]:
     """Return the stages so that producers come before consumers, else in the order given; a cycle is a UserError."""
+    waiting = [0] * len(stages)
+    consumers: dict[int, list[int]] = {}
+    for link in links:
+        waiting[link.destination] += 1
+        consumers.setdefault(link.source, []).append(link.destination)
+    ready = [number for number, count in enumerate(waiting) if count == 0]
     order: list[int] = []
-    while len(order) < len(stages):
-        ready = [
-            number
-            for number in range(len(stages))
-            if number not in order and all(link.source in order for link in links if link.destination == number)
-        ]
-        if not ready:
-            raise _cycle_error(stages, links, order)
-        order.append(ready[0])
+    while ready:
+        number = heapq.heappop(ready)
+        order.append(number)
+        for consumer in consumers.get(number, ()):
+            waiting[consumer] -= 1
+            if waiting[consumer] == 0:
+                heapq.heappush(ready, consumer)
+    if len(order) < len(stages):
+        raise _cycle_error(stages, links, set(order))
     return order
 
 
-def _cycle_error(stages: Sequence[TileFunction], links: Sequence[Link], order: list[int]) -> UserError:
+def _cycle_error(stages: Sequence[TileFunction], links: Sequence[Link], order: set[int]) -> UserError:
     before = {link.destination: link.source for link in links if link.source not in order}
     number = next(number for number in range(len(stages)) if number not in order)
     path: list[int] = []
@@ -282,9 +206,11 @@ def _cycle_error(stages: Sequence[TileFunction], links: Sequence[Link], order: l
     return UserError("dependency-cycle", stages[number].location, cycle=names)
 
 
-def _assemble(stages: tuple[TileFunction, ...], links: tuple[Link, ...]) -> Graph:
-    linked = {(link.destination, link.destination_buffer): (link.source, link.source_buffer) for link in links}
-    produced = set(linked.values())
+def _assemble(
+    stages: tuple[TileFunction, ...], links: tuple[Link, ...], dependencies: tuple[AnyDependency, ...]
+) -> Graph:
+    produced = {link.source_port for link in links}
+    linked = {link.destination_port for link in links}
     launch = [
         (number, item)
         for number, stage in enumerate(stages)
@@ -292,14 +218,43 @@ def _assemble(stages: tuple[TileFunction, ...], links: tuple[Link, ...]) -> Grap
         if (number, item.name) not in linked and (number, item.name) not in produced
     ]
     _check_outputs(stages, launch)
-    taken = {item.name for _, item in launch}
-    intermediates = _intermediate_names(stages, linked, produced, taken)
+    joined = _joined_ports(stages, links)
+    arrays = _array_names(stages, links, joined, {item.name for _, item in launch})
     names = tuple(
-        {item.name: intermediates.get((number, item.name), item.name) for item in launch_parameters(stage)}
+        {item.name: arrays.get((number, item.name), item.name) for item in launch_parameters(stage)}
         for number, stage in enumerate(stages)
     )
-    _check_connected(stages, names)
-    return Graph(stages, links, names, _signature([item for _, item in launch]))
+    _check_connected(stages, names, links)
+    joins = tuple(_join(port, members, arrays[port]) for port, members in sorted(joined.items()))
+    return Graph(stages, links, names, _signature([item for _, item in launch]), joins, dependencies)
+
+
+def _joined_ports(stages: Sequence[TileFunction], links: Iterable[Link]) -> dict[Port, list[Link]]:
+    """Return the links into each parameter that needs an array of its own.
+
+    Besides tiles and gathers that is one that its stage changes in place while other stages read it as it was.
+    """
+    uses: dict[Port, int] = {}
+    incoming: dict[Port, list[Link]] = {}
+    for link in links:
+        uses[link.source_port] = uses.get(link.source_port, 0) + 1
+        incoming.setdefault(link.destination_port, []).append(link)
+    return {
+        port: members
+        for port, members in incoming.items()
+        if members[0].picks is not None
+        or members[0].reduction is not None
+        or (port[1] in stages[port[0]].outputs and uses[members[0].source_port] > 1)
+    }
+
+
+def _join(port: Port, members: Sequence[Link], name: str) -> Join:
+    sources = tuple(link.source_port for link in members)
+    picks: tuple[Pick, ...] | None = None
+    if members[0].picks is not None:
+        chosen = {tile: (position, read) for position, link in enumerate(members) for tile, read in link.picks or ()}
+        picks = tuple(chosen[tile] for tile in sorted(chosen))
+    return Join(*port, sources, name, members[0].reduction, picks)
 
 
 def _check_outputs(stages: tuple[TileFunction, ...], launch: list[tuple[int, inspect.Parameter]]) -> None:
@@ -314,34 +269,40 @@ def _check_outputs(stages: tuple[TileFunction, ...], launch: list[tuple[int, ins
         writers[item.name] = number
 
 
-Port = tuple[int, str]
-
-
-def _intermediate_names(
-    stages: tuple[TileFunction, ...], linked: dict[Port, Port], produced: set[Port], taken: set[str]
+def _array_names(
+    stages: tuple[TileFunction, ...], links: Iterable[Link], joined: Mapping[Port, object], taken: set[str]
 ) -> dict[Port, str]:
-    """Return the module's array name of each linked parameter: the producer's name for it, made unique."""
+    """Return the module's array of each linked parameter: the producer's name for it, made unique.
+
+    A parameter that is handed on as it is has its producer's array; one that is joined has an array of its own.
+    """
+    sources = {link.destination_port: link.source_port for link in links}
     names: dict[Port, str] = {}
     used = set(taken)
-    for number, buffer in sorted(produced - set(linked)):
-        name = buffer if buffer not in used else f"{stages[number].name}_{buffer}"
-        while name in used:
-            name += "_"
-        used.add(name)
-        names[number, buffer] = name
-    for destination, source in sorted(linked.items()):
-        root = source
-        while root in linked:
-            root = linked[root]
-        names[destination] = names[root]
+    for port in sorted({link.source_port for link in links} - set(sources)):
+        names[port] = _unused(port[1], stages[port[0]].name, used)
+    for port in sorted(sources):
+        names[port] = _unused(port[1], stages[port[0]].name, used) if port in joined else names[sources[port]]
     return names
 
 
-def _check_connected(stages: tuple[TileFunction, ...], names: tuple[dict[str, str], ...]) -> None:
+def _unused(buffer: str, stage: str, used: set[str]) -> str:
+    name = buffer if buffer not in used else f"{stage}_{buffer}"
+    while name in used:
+        name += "_"
+    used.add(name)
+    return name
+
+
+def _check_connected(
+    stages: tuple[TileFunction, ...], names: tuple[dict[str, str], ...], links: Iterable[Link]
+) -> None:
     """Raise UserError ``unlinked-stage`` for a stage that shares no array with any other."""
+    linked = {number for link in links for number in (link.source, link.destination)}
+    users = Counter(name for item in names for name in set(item.values()))
     for number, stage in enumerate(stages):
-        others = {name for other, item in enumerate(names) if other != number for name in item.values()}
-        if len(stages) > 1 and not others & set(names[number].values()):
+        alone = number not in linked and all(users[name] == 1 for name in names[number].values())
+        if len(stages) > 1 and alone:
             raise UserError("unlinked-stage", stage.location, stage=stage.name)
 
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pypto.binding import constant_type
-from pypto.graph import Graph, launch_parameters
+from pypto.graph import Graph
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.dtypes import ALL, F32, F64, DType, find
 from pypto.ir.index import Extent, Symbol
 from pypto.ir.nodes import TileType
+from pypto.links import launch_parameters
 from pypto.program import array_view
 from pypto.schedule import declared
 from pypto.subject import Subject, TracedSubject

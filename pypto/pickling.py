@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+import pickle
 import sys
 from typing import Any
 
-from pypto.dependencies import Dependency
 from pypto.graph import link_stages
 from pypto.ir.base.errors import UserError
 from pypto.ir.nodes import Module
@@ -25,8 +25,13 @@ def describe_subject(subject: Subject) -> Any:
         return subject.module, subject.location
     graph = subject.graph
     places = tuple(place(stage, subject.name) for stage in graph.stages)
-    links = tuple((link.source, link.source_buffer, link.destination, link.destination_buffer) for link in graph.links)
-    return places, links
+    try:
+        pickle.dumps(graph.dependencies)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise UserError(
+            "cannot-pickle", subject.location, kernel=subject.name, why=f"the mapping of a dependency: {error}"
+        ) from None
+    return places, graph.dependencies
 
 
 def place(stage: TileFunction, kernel: str) -> Place:
@@ -55,5 +60,4 @@ def find_subject(description: Any) -> Subject:
     if isinstance(first, Module):
         return ModuleSubject(first, second)
     stages = tuple(find(place) for place in first)
-    links = [Dependency(stages[a], stages[b], src_buffer=out, dst_buffer=into) for a, out, b, into in second]
-    return TracedSubject(link_stages(stages, links))
+    return TracedSubject(link_stages(stages, second))

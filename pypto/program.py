@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pypto.config import Options
-from pypto.graph import Graph, Link, launch_parameters
+from pypto.graph import Graph, Join
 from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
 from pypto.ir.blocks import check_blocks
@@ -14,6 +14,8 @@ from pypto.ir.index import Extent, Symbol, symbols
 from pypto.ir.nodes import Kernel, Module, Parameter, Role, TileType
 from pypto.ir.rename import rename_parameters
 from pypto.ir.specialise import specialise
+from pypto.joining import join_kernel
+from pypto.links import Link, launch_parameters, tile_count
 from pypto.meaning import Meaning, decide
 from pypto.schedule import check_schedule, schedule_attributes
 from pypto.tile_function import TileFunction
@@ -23,11 +25,21 @@ from pypto.tracing.views import ArrayView, ConstantView, FreshView, ScalarView, 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A traced graph: the module, what each stage means, and remarks for `explain`."""
+    """A traced graph: the module, what each stage means, remarks for `explain`, and the kernels that are no stages.
+
+    `joins[i]` are the generated kernels that run just before stage i.
+    """
 
     module: Module
     meanings: tuple[Meaning, ...]
     notes: tuple[str, ...] = ()
+    joins: tuple[tuple[Kernel, ...], ...] = ()
+
+    @property
+    def stage_kernels(self) -> tuple[Kernel, ...]:
+        """The kernels of the stages, without the generated ones."""
+        generated = {kernel.name for kernels in self.joins for kernel in kernels}
+        return tuple(kernel for kernel in self.module.kernels if kernel.name not in generated)
 
 
 def array_view(name: str, type_: TileType) -> ArrayView:
@@ -71,19 +83,56 @@ def trace_graph(graph: Graph, views: Mapping[str, View], options: Options) -> Pr
     known: dict[str, View] = dict(views)
     kernels: list[Kernel] = []
     meanings: list[Meaning] = []
+    joins: list[tuple[Kernel, ...]] = []
     intermediates: dict[str, Parameter] = {}
-    for number in range(len(graph.stages)):
-        for name, type_ in _links_out(graph, number, known, options).items():
+    plan = _Plan(graph)
+    for number, stage in enumerate(graph.stages):
+        joins.append(tuple(_join(plan, join, known, intermediates) for join in plan.joins.get(number, ())))
+        for name, type_ in _links_out(plan, number, known).items():
             known[name] = array_view(name, type_)
-            intermediates[name] = Parameter(name, type_, Role.INOUT, location=graph.stages[number].location)
+            intermediates[name] = Parameter(name, type_, Role.INOUT, location=stage.location)
         meaning, kernel = _trace_stage(graph, number, known, options)
-        _check_consumed(graph, number, kernel)
-        kernels.append(kernel)
+        _check_consumed(plan, number, kernel)
+        kernels += [*joins[-1], kernel]
         meanings.append(meaning)
     parameters = _module_parameters(graph, known, kernels)
     module = Module(graph.name, parameters, tuple(intermediates.values()), tuple(kernels))
     notes = tuple(note for meaning in meanings for note in meaning.notes)
-    return Program(module, tuple(meanings), notes)
+    return Program(module, tuple(meanings), notes, tuple(joins))
+
+
+class _Plan:
+    """The links and joins of a graph by the stages they belong to."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.outgoing: dict[tuple[int, str], list[Link]] = {}
+        self.incoming: dict[int, list[Link]] = {}
+        self.joins: dict[int, list[Join]] = {}
+        for link in graph.links:
+            self.outgoing.setdefault(link.source_port, []).append(link)
+            self.incoming.setdefault(link.destination, []).append(link)
+        for join in graph.joins:
+            self.joins.setdefault(join.destination, []).append(join)
+        self.kernel_names = {stage.name for stage in graph.stages}
+
+    def kernel_name(self, join: Join) -> str:
+        """Return an unused name for a join's kernel: what it does to which array."""
+        what = join.reduction or ("copy" if join.picks is None else "pick")
+        name = f"{what}_{join.name}"
+        while name in self.kernel_names:
+            name += "_"
+        self.kernel_names.add(name)
+        return name
+
+
+def _join(plan: _Plan, join: Join, known: dict[str, View], intermediates: dict[str, Parameter]) -> Kernel:
+    graph = plan.graph
+    types = [_view_type(known[graph.names[number][buffer]]) for number, buffer in join.sources]
+    type_, kernel = join_kernel(graph, join, types, plan.kernel_name(join))
+    known[join.name] = array_view(join.name, type_)
+    intermediates[join.name] = Parameter(join.name, type_, Role.INOUT, location=kernel.location)
+    return kernel
 
 
 def _stage_views(graph: Graph, number: int, known: Mapping[str, View]) -> tuple[View, ...]:
@@ -129,29 +178,33 @@ def _array_names(graph: Graph, number: int, known: Mapping[str, View], meaning: 
 # -- links
 
 
-def _links_out(graph: Graph, number: int, known: Mapping[str, View], options: Options) -> dict[str, TileType]:
+def _links_out(plan: _Plan, number: int, known: Mapping[str, View]) -> dict[str, TileType]:
     """Return the array type of each intermediate that stage `number` is the first to write.
 
     When either end asks for its block id, an intermediate is ``(tile_num, *shape)``; else it is what the stage
     writes. The dtype is that of the first whole write.
     """
+    graph = plan.graph
     stage, names = graph.stages[number], graph.names[number]
     fresh = [item.name for item in launch_parameters(stage) if names[item.name] not in known]
     if not fresh:
         return {}
     meaning = decide(stage, _stage_views(graph, number, known))
     kernel = meaning.traced or trace(stage, meaning.views, meaning.hidden, meaning.block)
-    found = {}
-    for name in fresh:
-        links = [link for link in graph.links if link.source == number and link.source_buffer == name]
-        found[names[name]] = _link_type(graph, number, links, kernel.parameter(name).type)
-    return found
+    return {
+        names[name]: _link_type(graph, number, plan.outgoing[number, name], kernel.parameter(name).type)
+        for name in fresh
+    }
 
 
 def _link_type(graph: Graph, number: int, links: list[Link], written: TileType) -> TileType:
+    """Return the type of a linked array. The only tile of a stage is what it writes, for all tiles of its consumers."""
     source = graph.stages[number]
+    if tile_count(source) == 1:
+        return written
     ends = [(source, links[0])] if source.uses_block_id else []
-    ends += [(graph.stages[link.destination], link) for link in links if graph.stages[link.destination].uses_block_id]
+    plain = [link for link in links if link.picks is None and link.reduction is None]
+    ends += [(graph.stages[link.destination], link) for link in plain if graph.stages[link.destination].uses_block_id]
     if not ends:
         return written
     shapes = [_items(graph, stage, link) for stage, link in ends]
@@ -189,12 +242,13 @@ def _shape_error(
     )
 
 
-def _check_consumed(graph: Graph, number: int, kernel: Kernel) -> None:
+def _check_consumed(plan: _Plan, number: int, kernel: Kernel) -> None:
     """Raise UserError ``consumer-overwrites`` for a link whose destination never reads it."""
+    graph = plan.graph
     stage = graph.stages[number]
-    for link in graph.links:
+    for link in plan.incoming.get(number, ()):
         name = graph.names[number].get(link.destination_buffer)
-        if link.destination == number and name and kernel.parameter(name).role is Role.OUT:
+        if name and kernel.parameter(name).role is Role.OUT:
             raise UserError(
                 "consumer-overwrites",
                 stage.location,
@@ -223,7 +277,8 @@ def _module_parameters(graph: Graph, known: Mapping[str, View], kernels: list[Ke
     return tuple(found.values())
 
 
-def _view_type(view: ArrayView | ScalarView) -> TileType:
+def _view_type(view: View) -> TileType:
+    assert isinstance(view, (ArrayView, ScalarView))
     shape = tuple(axis.extent for axis in view.axes) if isinstance(view, ArrayView) else ()
     return TileType(view.dtype, shape)
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pypto.config import Options
-from pypto.dependencies import Dependency
+from pypto.dependencies import AnyDependency, BroadcastDep, DependencyGraph, GatherDep
 from pypto.graph import Graph, from_networkx, link_stages
 from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
-from pypto.ir.nodes import Module, Role
+from pypto.ir.nodes import Kernel, Module, Role
+from pypto.registry import find_stage
 from pypto.tile_function import TileFunction
 
 if TYPE_CHECKING:
@@ -86,8 +87,9 @@ class ModuleSubject:
 Subject = TracedSubject | ModuleSubject
 
 
-def read_subject(what: Any, dependencies: Sequence[Dependency] = ()) -> Subject:
-    """Return the subject of `compile`: a tile function, a list of them, a networkx graph, a module or a `.pto` path.
+def read_subject(what: Any, dependencies: Sequence[AnyDependency] = ()) -> Subject:
+    """Return the subject of `compile`: a tile function, a list of them, a DependencyGraph, a networkx graph, a module
+    or a `.pto` path.
 
     Raises UserError ``cannot-compile``, ``pto-file``, those of the catalogue's groups `graph` and `text`.
     """
@@ -127,3 +129,27 @@ def _read_file(path: Path) -> ModuleSubject:
     verify_text(module)
     check_bounds(module, str(path))
     return ModuleSubject(module, Location(str(path), 1))
+    if isinstance(what, DependencyGraph):
+        return TracedSubject(link_stages(stages_of(what), (*what.dependencies, *dependencies)))
+def stages_of(graph: DependencyGraph) -> tuple[TileFunction, ...]:
+    """Return the stages of a graph: those it was given, else those that its links name, in the order of mention.
+
+    Raises UserError ``unknown-stage`` or ``ambiguous-stage``.
+    """
+    if graph.stages is not None:
+        return graph.stages
+    stages: dict[TileFunction, None] = {}
+    for dependency in graph.dependencies:
+        for name in _mentioned(dependency):
+            stages[find_stage(name, repr(dependency))] = None
+    return tuple(stages)
+
+
+def _mentioned(dependency: AnyDependency) -> tuple[str, ...]:
+    if isinstance(dependency, BroadcastDep):
+        return dependency.src_op, *dependency.dst_ops
+    if isinstance(dependency, GatherDep):
+        return *dependency.src_ops, dependency.dst_op
+    return dependency.src_op, dependency.dst_op
+
+

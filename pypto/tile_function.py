@@ -14,6 +14,7 @@ from typing import Any, overload
 
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.locations import Location
+from pypto.registry import register
 
 Shape = tuple[int | None, ...]
 
@@ -153,7 +154,7 @@ def _make(
     signature = inspect.signature(plain)
     parameters = tuple(signature.parameters.values())
     _check_parameters(parameters, plain)
-    return TileFunction(
+    stage = TileFunction(
         original=plain,
         python=rewrite_loops(plain),
         name=name or plain.__name__,
@@ -176,6 +177,8 @@ def _check_shape(shape: Sequence[int | None] | int | None, plain: Callable[..., 
         if extent is not None and (isinstance(extent, bool) or not isinstance(extent, int) or extent < 1):
             raise UserError("tile-shape", _place(plain), shape=extents, extent=extent)
     return extents
+    register(stage)
+    return stage
 
 
 def _check_number(tile_num: int | None, plain: Callable[..., Any]) -> int | None:

@@ -73,7 +73,7 @@ def test_unknown_key_of_dependency():
         ("shape", (4, -1), "a tuple of positive whole numbers or None"),
         ("shape", 4, "a tuple"),
         ("enable_pipeline", 1, "True or False"),
-        ("dependency", "a->b", "a pypto.Dependency"),
+        ("dependency", "a->b", "a pypto.Dependency, BroadcastDep or GatherDep"),
         ("dependency_graph", [], "a pypto.DependencyGraph"),
         ("buffer", "double", "a pypto.BufferConfig"),
         ("fusion_boundary", "L3", "one of GM, L1, UB"),
@@ -102,11 +102,13 @@ def test_keys_of_later_versions_are_never_ignored(keys):
     error("later-option", "is not available in this version", f"leave {next(iter(keys))} out", call=config(**keys))
 
 
-def test_tile_ranges_of_a_dependency_come_later():
+@pytest.mark.parametrize("tiles", ["3..1", "a", "", (2, 1), (1, 2, 3), -1, True, 1.0, None, "1..", "-1"])
+def test_wrong_tile_ranges_of_a_dependency(tiles):
     error(
-        "later-option",
-        "Dependency: src_tile_idx='0..3' is not available",
-        call=lambda: pypto.Dependency("a", "b", src_tile_idx="0..3"),
+        "option-value",
+        f"Dependency: src_tile_idx is {tiles!r}",
+        'a tile number, "first..last", (first, last) or "*"',
+        call=lambda: pypto.Dependency("a", "b", src_tile_idx=tiles),
     )
 
 

@@ -24,6 +24,23 @@ ENTRIES: dict[str, Entry] = {
     "dependency-cycle": Entry("the stages depend on each other in a circle: {cycle}", "remove one of these links"),
     "duplicate-stage": Entry("two stages are called {stage!r}", "give each a name of its own: `@pypto.tile(name=...)`"),
     "empty-graph": Entry("there is no stage to compile", "pass at least one tile function"),
+    "ambiguous-stage": Entry(
+        "several tile functions are called {stage!r}: {places}",
+        "pass the stages: `pypto.DependencyGraph(stages=[...])`, or `pypto.compile([...], config=...)`",
+    ),
+    "gather-counts": Entry(
+        "{link}: the producers have different numbers of tiles: {counts}", "give all producers the same tile_num"
+    ),
+    "gather-dtype": Entry(
+        "parameter {parameter!r} of stage {stage!r} gathers {dtype} values by {reduction!r}",
+        "cast them to a float dtype in the producers, or use 'max', 'min' or 'concat'",
+    ),
+    "gather-repeats": Entry("{link} lists stage {stage!r} twice", "list every producer once"),
+    "join-types": Entry(
+        "parameter {parameter!r} of stage {stage!r} is put together from {first}, which is {first_type}, and {second}, "
+        "which is {second_type}",
+        "make dtypes and tile shapes of the producers equal (a concat needs equal extents but for axis 0)",
+    ),
     "link-needs-buffer": Entry(
         "the link from {source!r} to {destination!r} does not say {which}: {why}",
         "give {which}= the name of a parameter",
@@ -37,8 +54,23 @@ ENTRIES: dict[str, Entry] = {
         "one item",
         "write `@pypto.tile(shape=(...), tile_num=...)` over {stage!r}",
     ),
+    "link-tiles": Entry(
+        "parameter {parameter!r} of stage {stage!r} is {array}, which is not {count} full tiles of {shape}: single "
+        "tiles of it cannot be told apart",
+        "give the decorator the shape of one tile and the number of tiles, so that their product is the array",
+    ),
     "linked-twice": Entry(
         "parameter {parameter!r} of stage {stage!r} is linked twice: {first} and {second}", "keep one of the two links"
+    ),
+    "mapping-syntax": Entry(
+        "mapping is {mapping!r}: {why}",
+        "write 'tile_idx', an expression of tile_idx, src_tile_num, dst_tile_num and numbers with + - * // % min max, "
+        "such as 'tile_idx // 2', or a callable from the destination's tile number to the source's",
+    ),
+    "mapping-value": Entry(
+        "{link}: the mapping gives {value!r} for tile {tile} of {destination!r}, which is none of the tiles "
+        "{first}..{last} of {source!r}",
+        "the mapping takes the destination's tile number and gives the number of the source tile that it reads",
     ),
     "not-a-stage": Entry(
         "node {node!r} of the graph has no tile function", "add it as graph.add_node(name, stage=tile_function)"
@@ -50,6 +82,24 @@ ENTRIES: dict[str, Entry] = {
         "stages {first!r} and {second!r} both write an unlinked parameter {parameter!r}: the first result "
         "would be lost",
         "link them with pypto.Dependency, or give the parameters different names",
+    ),
+    "pick-shapes": Entry(
+        "parameter {parameter!r} of stage {stage!r} takes tiles of different shapes: {shapes}",
+        "make the tile shapes of the producers equal",
+    ),
+    "tile-counts": Entry(
+        "{link}: {source!r} gives {source_count} tiles and {destination!r} takes {count}, and nothing says which goes "
+        "where",
+        "give both the same tile_num, or mapping= from the destination's tile number to the source's, such as "
+        "'tile_idx // 2'; pypto.GatherDep combines all tiles into one",
+    ),
+    "tile-outside": Entry(
+        "{link} names tiles {tiles} of {stage!r}, which has {count}: 0..{last}",
+        "give tile numbers from 0 to {last}; both ends of a range count",
+    ),
+    "tiles-uncovered": Entry(
+        "tiles {tiles} of parameter {parameter!r} of stage {stage!r} are linked to nothing, other tiles of it are",
+        "add a pypto.Dependency for these tiles (dst_tile_idx=)",
     ),
     "unknown-stage-parameter": Entry("stage {stage!r} has no parameter called {parameter!r}", "{hint}"),
     "unknown-stage": Entry("the link {link} names a stage {stage!r} that is not in the list", "{hint}"),
