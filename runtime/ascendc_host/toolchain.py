@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -12,6 +14,8 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +29,9 @@ INCLUDE = Path(__file__).parent / "include"
 FLAGS = ("-std=c++17", "-O1", "-pthread", "-w", "-Wno-narrowing", "-fno-strict-aliasing")
 PREFIX = '#include "acl/acl.h"\n#include "kernel_operator.h"\n#include "ascendc_host/job.h"\n'
 BUILD_SECONDS = 300.0
+MOST_PROGRAMS = 256
+MOST_HEADERS = 2
+ABANDONED_AFTER = 3600.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +86,37 @@ def headers_digest() -> str:
 
 
 def folder() -> Path:
-    """Return where programs are kept: a folder of the user's cache."""
+    """Return where programs are kept: in the cache folder, or for this process alone when the cache is off."""
     from pypto.ir.base.settings import current
 
-    return Path(current().cache).expanduser() / "ascendc_host"
+    chosen = current().cache
+    return _own_folder() if chosen == "off" else Path(chosen).expanduser() / "ascendc_host"
+
+
+@functools.cache
+def _own_folder() -> Path:
+    place = Path(tempfile.mkdtemp(prefix="pypto-programs-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    return place
+
+
+def _prune() -> None:
+    """Keep the newest programs and precompiled headers, and whatever was used within the hour."""
+    entries = [path for path in folder().iterdir() if not path.name.startswith(".")]
+    for paths, most in (
+        ([path for path in entries if path.is_file()], MOST_PROGRAMS),
+        ([path for path in entries if path.is_dir()], MOST_HEADERS),
+    ):
+        aged = sorted(paths, key=_used, reverse=True)
+        for path in aged[most:]:
+            if time.time() - _used(path) > ABANDONED_AFTER:
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _used(path: Path) -> float:
+    with contextlib.suppress(OSError):
+        return path.stat().st_mtime
+    return 0.0
 
 
 def build(text: str, name: str, include: tuple[Path, ...] = (), defines: tuple[str, ...] = ()) -> Path:
@@ -148,6 +182,9 @@ def _prefix(compiler: Compiler, options: list[str]) -> list[str]:
             private.rename(place)
         except OSError:  # somebody else was faster
             shutil.rmtree(private, ignore_errors=True)
+        _prune()
+    with contextlib.suppress(OSError):
+        os.utime(place)
     if is_clang and (place / "prefix.pch").exists():
         return ["-include-pch", str(place / "prefix.pch")]
     return ["-include", str(header)]

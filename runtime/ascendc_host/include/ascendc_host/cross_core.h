@@ -146,6 +146,7 @@ inline void WaitPreBlock(GlobalTensor<int32_t>&, LocalTensor<int32_t>&, Location
     }
     const bool is_first = GetBlockIdx() == 0 && ascendc_host::turns_taken() == 0;
     ++ascendc_host::turns_taken();
+    ascendc_host::core().barrier_all(at);
     if (!is_first) {
         ascendc_host::receive_token(ascendc_host::ANY_CORE, ascendc_host::turn_token(GetBlockIdx()), at, "the block before it (NotifyNextBlock)");
     }
