@@ -7,7 +7,7 @@ from typing import Protocol, cast
 
 from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.affine import Affine
-from pypto.codegen.llvm.contraction_shape import roles
+from pypto.codegen.llvm.contraction_shape import MOST_ROWS, roles, spread_out
 from pypto.codegen.llvm.evaluation import Definition, Evaluation, Point, broadcast, extents
 from pypto.codegen.llvm.program import Access, Array, Axis, Home, Node, NodeKind, Statement, Task
 from pypto.ir.dtypes import DType
@@ -45,6 +45,8 @@ def lower_contraction(lowering: Lowering, statement: Operation, value: Value) ->
     else:
         # The kernels come first: outputs are rows, positions along the last axis columns.
         points, (x, w) = _windows(statement, place, position), (w, x)
+        if x.dtype == value.dtype:
+            x, points = _laid_out(lowering, x, value, points)
     task = product(lowering, ((x, points[0]), (w, points[1])), value.dtype)
     array = lowering.local(value.type)
     axes = (*kept, *summed)
@@ -84,6 +86,32 @@ def _windows(statement: Operation, place: Point, position: Point) -> tuple[Point
         return affine.add(affine.scale(outer, stride[number]), affine.scale(inner, dilation[number]))
 
     return (*batch, output, channel, p, q), (*batch, channel, along(0, y, p), along(1, x, q))
+
+
+def _laid_out(
+    lowering: Lowering, kernels: Value, value: Value, points: tuple[Point, Point]
+) -> tuple[Value, tuple[Point, Point]]:
+    """Copy kernels [.., o, c, p, q] once, to rows that every item can read as they are: [.., o, depth].
+
+    There is room for a last tile of rows that hangs over.
+    """
+    *batch, outputs, channels, height, width = extents(kernels.shape)
+    depth = channels * height * width
+    shape = (*batch, outputs + MOST_ROWS, spread_out(depth, kernels.dtype))
+    array = lowering.local(TileType(kernels.dtype, shape))
+    axes, point = lowering.axes(kernels.shape)
+    evaluation = lowering.evaluation()
+    result = evaluation.evaluate(kernels, point)
+
+    def along(c: Affine, p: Affine, q: Affine) -> Affine:
+        return affine.add(affine.scale(affine.add(affine.scale(c, height), p), width), q)
+
+    target = Access(array, (*point[:-3], along(*point[-3:])))
+    lowering.output.append(Task(target, axes, tuple(evaluation.nodes), result))
+    made = Value(f"{value.name}.kernels", TileType(kernels.dtype, shape))
+    lowering.definitions[made.name] = array
+    place = broadcast(kernels, points[0])
+    return made, ((*place[:-3], along(*points[0][-3:])), points[1])
 
 
 def product(

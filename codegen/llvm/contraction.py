@@ -21,6 +21,7 @@ from pypto.codegen.llvm.contraction_shape import (
     reachable,
     reads_of,
     roles,
+    spread_out,
     step_of,
     tile_of,
 )
@@ -63,6 +64,15 @@ class Block:
     lower: Affine
     upper: Affine
     extent: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The left operand of a block: its first element, the elements from row to row and along the depth."""
+
+    base: Register
+    row_step: int
+    depth_step: int
 
 
 POINT = Block(ZERO, affine.number(1), 1)
@@ -150,8 +160,8 @@ class ContractionEmitter:
         right = self._pack_right(columns, depth, run)
 
         def rows(block: Block) -> None:
-            left, steps = self._pack_left(block, depth)
-            self._tiles(block, columns, depth, (left, right), steps)
+            left = direct_left(self, block, depth) or self._pack_left(block, depth)
+            self._tiles(block, columns, depth, left, right)
 
         self._divide(self.axes.row, height, rows)
 
@@ -188,11 +198,8 @@ class ContractionEmitter:
         axes = (Axis(first.symbol, depth.extent, depth.lower, depth.upper), *(replace(a, reduced=False) for a in rest))
         return axes, position
 
-    def _pack_left(self, rows: Block, depth: Block) -> tuple[Array, tuple[int, int]]:
-        """Pack rows one after another, or depth first where memory is contiguous along the rows.
-
-        Return the array and the elements from row to row and from one position of depth to the next.
-        """
+    def _pack_left(self, rows: Block, depth: Block) -> Rows:
+        """Pack rows one after another, or depth first where memory is contiguous along the rows."""
         task, row = self.contraction, self.axes.row
         axes, position = self._depth_axes(depth)
         length, height = depth.extent * self.inner, -(-rows.extent // self.tile.rows) * self.tile.rows
@@ -212,8 +219,8 @@ class ContractionEmitter:
         self.host.task(self._part(self.operands[0], axes, Access(array, index)))
         if self.pairs:
             self._end_with_zeros(axes[: row is not None], place, depth, array)
-        pitch = array.shape[1]
-        return array, ((1, pitch) if is_column_major else (pitch, 1))
+        base, pitch = self.host.memory.pointers[array.name], array.shape[1]
+        return Rows(base, 1, pitch) if is_column_major else Rows(base, pitch, 1)
 
     def _pack_right(self, columns: Block, depth: Block, run: int) -> Array:
         """Pack panels of a tile's columns, each contiguous: [panel, depth, column]."""
@@ -266,11 +273,9 @@ class ContractionEmitter:
 
     # -- tiles
 
-    def _tiles(
-        self, rows: Block, columns: Block, depth: Block, operands: tuple[Array, Array], steps: tuple[int, int]
-    ) -> None:
+    def _tiles(self, rows: Block, columns: Block, depth: Block, left: Rows, right: Array) -> None:
         """Emit the loops over the tiles of a block: a panel of the right operand stays in the first cache."""
-        builder, right = self.host.builder, operands[1]
+        builder = self.host.builder
         length = affine.subtract(depth.upper, depth.lower)
         run = builder.binary("mul", self.scalar(length), constant(self.inner, "i64"))
         if self.pairs:
@@ -278,7 +283,8 @@ class ContractionEmitter:
         first = self.scalar(affine.subtract(depth.lower, self.axes.depth[0].lower))
         adds = builder.compare("icmp ne", first, constant(0, "i64"))
         element = rules.element(self.packed)
-        kernel = MicroKernel(self.tile, rules.element(self.dtype), self.dtype.bytes, *steps, right.shape[2], self.pairs)
+        steps = (left.row_step, left.depth_step, right.shape[2])
+        kernel = MicroKernel(self.tile, rules.element(self.dtype), self.dtype.bytes, *steps, self.pairs)
         call = _Call(self, self.host.function(kernel), run, adds, rows, columns)
 
         def column(index: Register, carried: list[Register]) -> list[Register]:
@@ -286,9 +292,7 @@ class ContractionEmitter:
                 from_start = builder.binary("sub", index, self.scalar(columns.lower))
                 place = builder.binary("mul", from_start, constant(right.shape[1], "i64"))
                 panel = builder.offset(self.host.memory.pointers[right.name], place, element)
-                self._each(
-                    rows, self.tile.rows, lambda row: self._one(call, operands[0], steps[0], (row, index), panel)
-                )
+                self._each(rows, self.tile.rows, lambda row: self._one(call, left, (row, index), panel))
             return carried
 
         start, stop = self.scalar(columns.lower), self.scalar(columns.upper)
@@ -302,11 +306,11 @@ class ContractionEmitter:
 
         control.loop(self.host.builder, self.scalar(block.lower), self.scalar(block.upper), step, [], turn)
 
-    def _one(self, call: _Call, left: Array, step: int, position: tuple[Register, Register], panel: Register) -> None:
+    def _one(self, call: _Call, left: Rows, position: tuple[Register, Register], panel: Register) -> None:
         builder = self.host.builder
         from_start = builder.binary("sub", position[0], self.scalar(call.rows.lower))
-        place = builder.binary("mul", from_start, constant(step, "i64"))
-        panel_of_rows = builder.offset(self.host.memory.pointers[left.name], place, rules.element(self.packed))
+        place = builder.binary("mul", from_start, constant(left.row_step, "i64"))
+        panel_of_rows = builder.offset(left.base, place, rules.element(self.packed))
         call.emit(panel_of_rows, panel, position)
 
     def scalar(self, form: Affine) -> Register:
@@ -397,11 +401,45 @@ class _Call:
         return builder.compare("icmp slt", Register(f"<{steps}>", "i64", lanes), builder.splat(left, lanes))
 
 
-def spread_out(length: int, dtype: DType) -> int:
-    """Return a pitch of at least `length` that spreads rows over the sets of a cache: an odd number of lines."""
-    line = max(1, 64 // dtype.bytes)
-    lines = -(-length // line)
-    return (lines + 1 - lines % 2) * line
+def direct_left(emitter: ContractionEmitter, rows: Block, depth: Block) -> Rows | None:
+    """Return the left operand where it lies, when a micro-kernel can read it there; else None.
+
+    It must be plain memory with one step along all of the depth, whose rows do not meet in few sets of the cache, and
+    whole tiles of rows must lie in its array.
+    """
+    node, row, axes = emitter.contraction.nodes[emitter.operands[0]], emitter.axes.row, emitter.axes.depth
+    access = node.access
+    if access is None or access.guarded or node.operands or node.dtype != emitter.packed or row is None:
+        return None
+    form = emitter.host.memory.flat(access)
+    step, along, inner = form.coefficient(row.symbol), form.coefficient(axes[-1].symbol), 1
+    for axis in reversed(axes):
+        if form.coefficient(axis.symbol) != along * inner:
+            return None
+        inner *= axis.extent
+    own = {row.symbol, *(axis.symbol for axis in axes)}
+    rest = Affine(form.constant, tuple(term for term in form.terms if term[0] not in own))
+    crowded = step * access.array.dtype.bytes % 1024 == 0 and emitter.tile.rows > 4
+    if affine.symbols(rest) & own or along != 1 or crowded or not _has_whole_tiles(emitter, access, row, rows):
+        return None
+    first = affine.add(affine.scale(rows.lower, step), affine.scale(depth.lower, along * inner // axes[0].extent))
+    return Rows(emitter.host.memory.address(access.array, affine.add(rest, first)), step, along)
+
+
+def _has_whole_tiles(emitter: ContractionEmitter, access: Access, row: Axis, rows: Block) -> bool:
+    """True when the rows of a block, filled up to whole tiles, lie in the array."""
+    size = emitter.tile.rows
+    length = affine.subtract(rows.upper, rows.lower)
+    if length.is_constant and length.constant % size == 0:
+        return True
+    for extent, index in zip(access.array.shape, access.index, strict=True):
+        if row.symbol in affine.symbols(index):
+            rest = affine.subtract(index, affine.symbol(row.symbol))
+            limits = affine.bounds(affine.add(rest, rows.lower), emitter.ranges)
+            if not access.array.is_local or row.symbol in affine.symbols(rest) or limits is None:
+                return False
+            return limits[1] + -(-rows.extent // size) * size <= extent
+    return False
 
 
 def part(task: Task, result: int, axes: tuple[Axis, ...], target: Access) -> Task:

@@ -27,8 +27,12 @@ COLUMNS = 512
 """Columns that are packed at a time."""
 WIDEST = 6
 """Most registers across a tile's row."""
+MOST_ROWS = 24
+"""Most rows of a tile."""
 SMALL = 1 << 18
 """Products up to which a contraction is one item."""
+ENOUGH_ITEMS = 16
+"""Items that need not be cut further."""
 LOCAL_BYTES = 1 << 18
 """Bytes of the results of one item, where its columns cannot be cut."""
 
@@ -122,9 +126,16 @@ def tile_of(rows: int, columns: int, dtype: DType, machine: Machine) -> Tile:
     across = -(-columns // lanes)
     budget = 28 if registers(machine) == 32 else 12
     vectors = min(2, across)
-    most = min(budget // vectors, 24)
+    most = min(budget // vectors, MOST_ROWS)
     count = -(-rows // -(-rows // most))
     return Tile(count, max(vectors, min(budget // count, across, WIDEST)), lanes)
+
+
+def spread_out(length: int, dtype: DType) -> int:
+    """Return a pitch of at least `length` that spreads rows over the sets of a cache: an odd number of lines."""
+    line = max(1, 64 // dtype.bytes)
+    lines = -(-length // line)
+    return (lines + 1 - lines % 2) * line
 
 
 def depth_run(extent: int) -> int:
@@ -142,16 +153,18 @@ def blocks(all_tasks: list[Task], parallel: set[Symbol], extents: Mapping[Symbol
         found = True
         axes = roles(task)
         work = math.prod(axis.extent for axis in task.axes)
-        for axis, size in ((axes.row, _row_block(axes, parallel)), (axes.column, _column_block(axes))):
+        for axis, wanted in ((axes.row, _row_block(axes, parallel)), (axes.column, _column_block(axes))):
             if axis is not None and axis.symbol in parallel:
-                size = axis.extent if work <= SMALL else min(size, axis.extent)
+                size = axis.extent if work <= SMALL else min(wanted, axis.extent)
                 result[axis.symbol] = min(size, result.get(axis.symbol, size))
     return result if found else None
 
 
 def _row_block(axes: Roles, parallel: set[Symbol]) -> int:
     extent = axes.row.extent if axes.row is not None else 1
-    size = ROWS if extent >= 4 * ROWS else ROWS // 2
+    others = math.prod(axis.extent for axis in axes.loops if axis.symbol in parallel)
+    is_coarse = extent >= 4 * ROWS or (extent <= ROWS and others >= ENOUGH_ITEMS)
+    size = ROWS if is_coarse else ROWS // 2
     if axes.column is not None and axes.column.symbol not in parallel:
         size = ROWS // 2
         while size > ROWS // 8 and size * axes.column.extent * 4 > LOCAL_BYTES:
