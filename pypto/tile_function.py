@@ -167,6 +167,8 @@ def _make(
         parts=parts,
         signature=signature,
     )
+    register(stage)
+    return stage
 
 
 def _check_shape(shape: Sequence[int | None] | int | None, plain: Callable[..., Any]) -> Shape | None:
@@ -177,8 +179,6 @@ def _check_shape(shape: Sequence[int | None] | int | None, plain: Callable[..., 
         if extent is not None and (isinstance(extent, bool) or not isinstance(extent, int) or extent < 1):
             raise UserError("tile-shape", _place(plain), shape=extents, extent=extent)
     return extents
-    register(stage)
-    return stage
 
 
 def _check_number(tile_num: int | None, plain: Callable[..., Any]) -> int | None:
