@@ -53,6 +53,9 @@ def _run(name: str, words: list[str], known: dict[str, str], given: Mapping[str,
     if name == "set" and words and words[0] not in given:
         values = words[1 : words.index("CACHE")] if "CACHE" in words else words[1:]
         known[words[0]] = ";".join(values)
+    if name == "string" and words[:2] == ["REGEX", "MATCH"]:
+        match = re.search(words[2], " ".join(words[4:]))
+        known[words[3]] = match[0] if match is not None else ""
     if name in ("target_compile_definitions", "add_definitions", "add_compile_definitions"):
         for word in words:
             macro, equals, value = word.removeprefix("-D").partition("=")
