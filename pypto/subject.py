@@ -104,33 +104,14 @@ def read_subject(what: Any, dependencies: Sequence[AnyDependency] = ()) -> Subje
             if not isinstance(stage, TileFunction):
                 raise UserError("cannot-compile", None, what=_described(stage))
         return TracedSubject(link_stages(what, dependencies))
+    if isinstance(what, DependencyGraph):
+        return TracedSubject(link_stages(stages_of(what), (*what.dependencies, *dependencies)))
     if hasattr(what, "nodes") and hasattr(what, "edges"):
         stages, own = from_networkx(what)
         return TracedSubject(link_stages(stages, (*own, *dependencies)))
     raise UserError("cannot-compile", None, what=_described(what))
 
 
-def _described(what: object) -> str:
-    name = getattr(what, "__name__", None)
-    return f"{type(what).__name__} {name!r}" if isinstance(name, str) else f"an object of type {type(what).__name__}"
-
-
-def _read_file(path: Path) -> ModuleSubject:
-    from pypto.ir.bounds import check_bounds
-    from pypto.ir.parser import parse_module
-    from pypto.ir.verifier import verify_text
-
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
-        raise UserError("pto-file", None, path=str(path), why=why) from None
-    module = parse_module(text, str(path))
-    verify_text(module)
-    check_bounds(module, str(path))
-    return ModuleSubject(module, Location(str(path), 1))
-    if isinstance(what, DependencyGraph):
-        return TracedSubject(link_stages(stages_of(what), (*what.dependencies, *dependencies)))
 def stages_of(graph: DependencyGraph) -> tuple[TileFunction, ...]:
     """Return the stages of a graph: those it was given, else those that its links name, in the order of mention.
 
@@ -153,3 +134,22 @@ def _mentioned(dependency: AnyDependency) -> tuple[str, ...]:
     return dependency.src_op, dependency.dst_op
 
 
+def _described(what: object) -> str:
+    name = getattr(what, "__name__", None)
+    return f"{type(what).__name__} {name!r}" if isinstance(name, str) else f"an object of type {type(what).__name__}"
+
+
+def _read_file(path: Path) -> ModuleSubject:
+    from pypto.ir.bounds import check_bounds
+    from pypto.ir.parser import parse_module
+    from pypto.ir.verifier import verify_text
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is not UTF-8 text"
+        raise UserError("pto-file", None, path=str(path), why=why) from None
+    module = parse_module(text, str(path))
+    verify_text(module)
+    check_bounds(module, str(path))
+    return ModuleSubject(module, Location(str(path), 1))
