@@ -115,12 +115,12 @@ def _split(text: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def without_comments(text: str) -> str:
-    """Return `text` with comments blanked out; every other character stays in place."""
+def without_comments(text: str, strings: bool = True) -> str:
+    """Return `text` with comments, and unless `strings` also what stands in quotes, blanked out in place."""
 
     def blank(match: re.Match[str]) -> str:
         found = match[0]
-        return found if found[0] in "\"'" else re.sub(r"[^\n]", " ", found)
+        return found if strings and found[0] in "\"'" else re.sub(r"[^\n]", " ", found)
 
     pattern = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
     return re.sub(pattern, blank, text, flags=re.DOTALL)
@@ -160,7 +160,7 @@ def rewrite_launches(text: str, others: str = "") -> str:
     kinds = {kernel.name: kernel.kind for kernel in (*find_kernels(others), *find_kernels(text)) if kernel.kind}
     plain = without_comments(text)
     out, done = [], 0
-    for match in re.finditer(r"<<<", plain):
+    for match in re.finditer(r"<<<", without_comments(text, strings=False)):
         if match.start() < done:
             continue
         start = _called(plain, match.start())

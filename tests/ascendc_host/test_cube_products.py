@@ -12,7 +12,17 @@ import pytest
 
 from pypto.runtime.ascendc_host.driver import Mode, Program, RunOptions, build, run
 
-SIZES = [(1, 1, 1), (1, 16, 16), (2, 3, 5), (16, 16, 16), (17, 31, 33), (40, 50, 70), (128, 128, 64), (129, 127, 65), (97, 200, 130)]
+SIZES = [
+    (1, 1, 1),
+    (1, 16, 16),
+    (2, 3, 5),
+    (16, 16, 16),
+    (17, 31, 33),
+    (40, 50, 70),
+    (128, 128, 64),
+    (129, 127, 65),
+    (97, 200, 130),
+]
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "s8": np.int8}
 
 

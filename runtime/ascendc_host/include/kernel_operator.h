@@ -13,6 +13,7 @@
 #include "ascendc_host/macros.h"
 #include "ascendc_host/framework.h"
 #include "ascendc_host/copy.h"
+#include "ascendc_host/copy_slice.h"
 #include "ascendc_host/cross_core.h"
 #include "ascendc_host/cube.h"
 #include "ascendc_host/vector_unary.h"

@@ -307,6 +307,11 @@ void copy_pad_in(Location at, const AscendC::LocalTensor<T>& dst, const AscendC:
     padding.filled = filled;
     padding.width = static_cast<uint32_t>(width);
     std::memcpy(padding.pattern, value, sizeof(T) <= 8 ? sizeof(T) : 8);
+    const auto set = core().registers.find('p');
+    if (!filled && set != core().registers.end()) {
+        padding.filled = true;
+        std::memcpy(padding.pattern, &set->second, 8);
+    }
     const int64_t whole = (padding.left + params.blockLen + padding.right + 31) / 32 * 32;
     call.rows(end_of(dst, whole + params.dstStride * 32), end_of(src, params.blockLen + params.srcStride), params.blockCount, params.blockLen, padding);
 }
@@ -402,7 +407,13 @@ void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Da
     ascendc_host::copy_pad_out(at, dst, src, wide, 65535);
 }
 
+// Fills what DataCopyPad adds without a value of its own.
 template <typename T, TPosition position = TPosition::MAX>
-void SetPadValue(T) {}
+void SetPadValue(T value)
+{
+    uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    ascendc_host::core().registers['p'] = bits;
+}
 
 }  // namespace AscendC

@@ -17,7 +17,7 @@ enum class Order : uint8_t { EARLY, LATE, RANDOM };
 struct Settings {
     Order order = Order::EARLY;
     uint64_t seed = 0;
-    bool auto_sync = false;       // the device compiler inserts barriers between dependent instructions of the vector and the matrix pipe
+    bool auto_sync = false;       // the device compiler inserts barriers between dependent instructions of the pipes V, M and FIX
     uint32_t threads = 0;         // cores that run at the same moment; 0: as many as this machine has processors
     uint32_t cube_cores = 24;
     uint32_t vector_cores = 48;
@@ -528,7 +528,7 @@ private:
 
     void order_accesses(uint32_t pipe, Location at, const Accesses& accesses)
     {
-        if (settings().auto_sync && (pipe == PIPE_V || pipe == PIPE_M)) {
+        if (settings().auto_sync && (pipe == PIPE_V || pipe == PIPE_M || pipe == PIPE_FIX)) {
             acquired_[pipe].own[pipe] = epochs_[pipe]++;
         }
         for (const Access& access : accesses) {

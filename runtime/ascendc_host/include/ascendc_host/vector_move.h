@@ -294,6 +294,19 @@ void multiply_add(VectorCall& call, const Lanes& lanes, const AscendC::LocalTens
                                         function);
 }
 
+// With a counter, each repeat of Copy moves all elements counted, block by block; otherwise a mask selects.
+template <typename Mask>
+Lanes copy_lanes(VectorCall& call, const Mask& mask, int64_t repeats, uint32_t most, bool set_mask)
+{
+    Lanes lanes = call.masked(mask, repeats, most, set_mask);
+    if (core().mask.counter) {
+        const uint64_t total = static_cast<uint64_t>(lanes.repeats == 0 ? 0 : lanes.repeats - 1) * lanes.per_repeat + lanes.last;
+        lanes.per_repeat = lanes.active = lanes.last = static_cast<uint32_t>(total);
+        lanes.repeats = static_cast<uint32_t>(repeats);
+    }
+    return lanes;
+}
+
 // Each of 8 elements fills a block.
 template <typename T>
 void broadcast_blocks(VectorCall& call, const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src, int64_t repeats,
@@ -386,7 +399,7 @@ void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask, i
           Location at = Location::here())
 {
     ascendc_host::VectorCall call("Copy", at);
-    const auto lanes = call.masked(mask, repeatTime, ascendc_host::lanes_of<T>(), isSetMask);
+    const auto lanes = ascendc_host::copy_lanes(call, mask, repeatTime, ascendc_host::lanes_of<T>(), isSetMask);
     ascendc_host::unary<ascendc_host::Shadow::BITS>(call, lanes, ascendc_host::B16 | ascendc_host::B32, dst, src,
         UnaryRepeatParams(params.dstStride, params.srcStride, params.dstRepeatSize, params.srcRepeatSize), ascendc_host::Identity());
 }
@@ -395,7 +408,7 @@ void Copy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint64_t m
           Location at = Location::here())
 {
     ascendc_host::VectorCall call("Copy", at);
-    const auto lanes = call.masked(mask, repeatTime, ascendc_host::lanes_of<T>(), isSetMask);
+    const auto lanes = ascendc_host::copy_lanes(call, mask, repeatTime, ascendc_host::lanes_of<T>(), isSetMask);
     ascendc_host::unary<ascendc_host::Shadow::BITS>(call, lanes, ascendc_host::B16 | ascendc_host::B32, dst, src,
         UnaryRepeatParams(params.dstStride, params.srcStride, params.dstRepeatSize, params.srcRepeatSize), ascendc_host::Identity());
 }
