@@ -19,7 +19,7 @@ from pypto.config import Options
 from pypto.fork_safe_lock import ForkSafeLock
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import Settings, current
-from pypto.ir.nodes import Level, Module
+from pypto.ir.nodes import Level, Module, Role
 from pypto.ir.passes.manager import Timing
 from pypto.known_shapes import KnownShapes, known_views
 from pypto.result import Result
@@ -76,7 +76,7 @@ class CompiledKernel:
         self._last: Built | None = None
         self._launches: deque[float] = deque(maxlen=1000)
         self._outputs = subject.outputs
-        self._positions = _positions(subject)
+        self._positions = _positions(subject, self._outputs)
         self._file_written = False
         if target == "npu":
             _require_device()
@@ -129,11 +129,9 @@ class CompiledKernel:
         self, arguments: tuple[Any, ...], keywords: Mapping[str, Any], verify: bool, notes: tuple[str, ...] = ()
     ) -> Result:
         from pypto.launching import launch, launch_verified
-        from pypto.signature import read_call
 
         values = bind(self.name, self._subject.signature, arguments, keywords)
-        call = read_call(self._subject, values)
-        built = self._specialisation(call, notes)
+        call, built = self._compiled_call(values, notes)
         run = launch_verified if verify else launch
         start = time.perf_counter()
         problem = run(self._subject, self.target, built, call)
@@ -143,6 +141,25 @@ class CompiledKernel:
             self._remember(built, call, arguments, tuple(values.values()))
         passed = problem is None if verify else None
         return Result(self._outputs, tuple(values.values()), self._positions, passed, problem)
+
+    def _compiled_call(self, values: Mapping[str, Any], notes: tuple[str, ...]) -> tuple[Call, Built]:
+        """Return what the arguments are and the specialisation for them.
+
+        A body may write parameters that its code does not show as written, through an alias or a helper. Compiling
+        finds them; then the arguments are read again, as outputs.
+        """
+        from pypto.signature import read_call
+
+        while True:
+            call = read_call(self._subject, values, self._outputs)
+            built = self._specialisation(call, notes)
+            written = {item.name for item in built.module.parameters if item.role is not Role.IN}
+            if written <= set(self._outputs):
+                return call, built
+            with self._lock:
+                found = written | set(self._outputs)
+                outputs = tuple(name for name in self._subject.signature.parameters if name in found)
+                self._quick, self._positions, self._outputs = None, _positions(self._subject, outputs), outputs
 
     def _execute_made_inputs(self, verify: bool) -> Result:
         from pypto.made_inputs import make_inputs
@@ -378,9 +395,9 @@ def _are_concrete(views: Mapping[str, View]) -> bool:
     return all(isinstance(axis.extent, int) for view in arrays for axis in view.axes)
 
 
-def _positions(subject: Subject) -> tuple[int, ...]:
+def _positions(subject: Subject, outputs: tuple[str, ...]) -> tuple[int, ...]:
     names = tuple(subject.signature.parameters)
-    return tuple(names.index(name) for name in subject.outputs)
+    return tuple(names.index(name) for name in outputs)
 
 
 def _require_device() -> None:

@@ -16,7 +16,7 @@ from pypto.ir.axes import Axis, AxisAnalysis, Binding, analyse
 from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
 from pypto.ir.index import Extent, Symbol
-from pypto.ir.nodes import GridAxis, Kernel, Load, Store, walk, whole
+from pypto.ir.nodes import GridAxis, Kernel, Load, Role, Store, walk, whole
 from pypto.tile_function import Shape, TileFunction
 from pypto.tracing.trace import trace
 from pypto.tracing.views import ArrayView, FreshView, View, ViewAxis
@@ -53,7 +53,7 @@ def decide(function: TileFunction, arguments: Sequence[View]) -> Meaning:
     if function.shape is None:
         return Meaning("whole", arguments)
     batched = _strip_batch(function, function.shape, arguments)
-    return _whole_or_tiles(function, function.shape, batched)
+    return _whole_or_tiles(function, function.shape, arguments, batched)
 
 
 def _blocks(function: TileFunction, arguments: tuple[View, ...]) -> Meaning:
@@ -175,7 +175,7 @@ class _Anchor:
         return " x ".join(f"{self.extents[axis]}/{self.tile[axis]}" for axis in self.cut)
 
 
-def _whole_or_tiles(function: TileFunction, shape: Shape, plain: Meaning) -> Meaning:
+def _whole_or_tiles(function: TileFunction, shape: Shape, arguments: tuple[View, ...], plain: Meaning) -> Meaning:
     anchor = _find_anchor(function, shape, plain)
     if anchor is None:
         return plain
@@ -185,6 +185,10 @@ def _whole_or_tiles(function: TileFunction, shape: Shape, plain: Meaning) -> Mea
         kernel = trace(function, plain.views, plain.hidden)
     except UserError as error:
         failure = error
+    if kernel is not None:
+        complete = function.writing(item.name for item in kernel.parameters if item.role is not Role.IN)
+        if complete is not function:  # the anchor is an output, so look again
+            return decide(complete, arguments)
     analysis = analyse(kernel) if kernel is not None else None
     bound = [(axis, found) for axis in anchor.cut if (found := _binding(analysis, anchor, axis)) is not None]
     if kernel is not None and not bound:

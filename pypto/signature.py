@@ -36,13 +36,16 @@ class Call:
     key: Hashable
 
 
-def read_call(subject: Subject, values: Mapping[str, Any]) -> Call:
-    """Return what the bound `values` are. Raises UserError of the catalogue's groups `arguments` and `binding`."""
+def read_call(subject: Subject, values: Mapping[str, Any], outputs: tuple[str, ...]) -> Call:
+    """Return what the bound `values` are, of which the kernel writes `outputs`.
+
+    Raises UserError of the catalogue's groups `arguments` and `binding`.
+    """
     parameters = subject.signature.parameters
     arguments = {name: _read(subject, parameters[name], value) for name, value in values.items()}
-    for name in subject.outputs:
+    for name in outputs:
         check_output(arguments[name])
-    same, partly = _shared_memory(arguments, subject.outputs)
+    same, partly = _shared_memory(arguments, outputs)
     wide = any(isinstance(item, ArrayArgument) and item.dtype == F64 for item in arguments.values())
     views = {name: _view(arguments[same.get(name, name)], wide) for name in arguments}
     key = (tuple(_key(item) for item in arguments.values()), tuple(sorted(same.items())), partly)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +49,40 @@ class TracedSubject:
         return self.graph.stages
 
     def program(self, views: Mapping[str, View], options: Options) -> Program:
+        """Return the traced graph.
+
+        A body may write parameters that its code does not show as written, through an alias or a helper. Tracing finds
+        them; what the body means is then decided again, as it depends on the outputs.
+        """
         from pypto.program import trace_graph
 
-        return trace_graph(self.graph, views, options)
+        graph = self.graph
+        while True:
+            program = trace_graph(graph, views, options)
+            known = _with_written(graph, views, program.stage_kernels)
+            if known == graph:
+                return program
+            graph = known
+
+
+def _with_written(graph: Graph, views: Mapping[str, View], kernels: Sequence[Kernel]) -> Graph:
+    """Return `graph` with every parameter that its traced stages write as an output."""
+    stages = tuple(
+        _with_outputs(stage, {parameter: _array(name, views) for parameter, name in names.items()}, kernel)
+        for stage, names, kernel in zip(graph.stages, graph.names, kernels, strict=True)
+    )
+    return graph if stages == graph.stages else replace(graph, stages=stages)
+
+
+def _array(name: str, views: Mapping[str, View]) -> str:
+    """Return what the module calls an array; launch arguments that are one memory share a name."""
+    return views[name].name if name in views else name
+
+
+def _with_outputs(stage: TileFunction, arrays: Mapping[str, str], kernel: Kernel) -> TileFunction:
+    written = {item.name for item in kernel.parameters if item.role is not Role.IN}
+    found = written - {arrays[name] for name in stage.outputs if name in arrays}
+    return stage.writing(parameter for parameter, array in arrays.items() if array in found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ import dis
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType
 from typing import Any, overload
 
@@ -50,6 +50,16 @@ class TileFunction:
         from pypto.tracing.calls import call
 
         return call(self, arguments, keywords)
+
+    def writing(self, names: Iterable[str]) -> TileFunction:
+        """Return the function with `names` among its outputs; itself when they are.
+
+        Tracing finds outputs that are written through an alias or a helper, which the code does not show.
+        """
+        written = frozenset((*names, *self.outputs))
+        if len(written) == len(self.outputs):
+            return self
+        return replace(self, outputs=tuple(item.name for item in self.parameters if item.name in written))
 
     def __copy__(self) -> TileFunction:
         return self

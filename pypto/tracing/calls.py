@@ -35,8 +35,8 @@ def call(function: TileFunction, arguments: tuple[Any, ...], keywords: Mapping[s
 
     With all parameters it writes into the given tiles and returns None. With the parameters that it does not write
     (and those it reads before writing) it is an expression: its value is the last output, the others are in
-    ``.outputs``. Raises UserError ``call-outside``, ``call-arguments``, ``call-missing``, ``call-keyword`` or what
-    the body raises.
+    ``.outputs``. Raises UserError ``call-outside``, ``call-arguments``, ``call-missing``, ``call-keyword``,
+    ``call-output`` or what the body raises.
     """
     tracer = active()
     if tracer is None:
@@ -48,6 +48,9 @@ def call(function: TileFunction, arguments: tuple[Any, ...], keywords: Mapping[s
     given = _write_into(function, arguments, keywords)
     if given is None:
         given = _expression(tracer, function, arguments, keywords)
+    for name in function.outputs:
+        if name in given and not isinstance(given[name], Tile):
+            raise tracer.error("call-output", function=function.name, parameter=name, value=repr(given[name]))
     outputs = _run(tracer, function, given)
     if not outputs:
         return None
@@ -91,12 +94,18 @@ def _expression(
     extra = max(0, len(arguments) + len([name for name in keywords if name not in named]) - inputs)
     if extra > len(free):
         raise _wrong_number(tracer, function, len(arguments) + len(keywords))
-    choices = list(itertools.combinations(free, extra))
-    for choice in choices[:-1]:
+    if not extra:
+        return _bind(tracer, function, tuple(named), arguments, keywords)
+    for choice in itertools.combinations(free, extra):
         bound = _bind(tracer, function, (*named, *choice), arguments, keywords)
-        if _fits(tracer, function, bound):
+        if _fits(tracer, function, bound) and all(_reads_first(tracer, function, bound, name) for name in choice):
             return bound
-    return _bind(tracer, function, (*named, *choices[-1]), arguments, keywords)
+    raise _wrong_number(tracer, function, len(arguments) + len(keywords))
+
+
+def _reads_first(tracer: Tracer, function: TileFunction, bound: Arguments, output: str) -> bool:
+    """Return whether the body needs what `output` holds on entry: it does not run without."""
+    return not _fits(tracer, function, {name: value for name, value in bound.items() if name != output})
 
 
 def _wrong_number(tracer: Tracer, function: TileFunction, given: int) -> UserError:
@@ -133,7 +142,9 @@ def _bind(
 
 
 def _fits(tracer: Tracer, function: TileFunction, bound: Arguments) -> bool:
-    """Return whether the body runs with these outputs given, undoing everything."""
+    """Return whether the body runs with these outputs given and tiles, undoing everything."""
+    if not all(isinstance(bound[name], Tile) for name in function.outputs if name in bound):
+        return False
     outer = tracer.begin_trial()
     tracer.open_scope("trial")
     keys, events = tracer.keys, tracer.events

@@ -646,6 +646,12 @@ def two_inputs(a, b, y):
     y[:] = a + b
 
 
+@pypto.tile
+def two_outputs(x, more, less):
+    more[:] = x + 1.0
+    less[:] = x - 1.0
+
+
 @wrong("call-arguments", "double is called with 3 arguments", "double(x, out, x)")
 def call_arguments(x, out):
     double(x, out, x)
@@ -654,6 +660,22 @@ def call_arguments(x, out):
 @wrong("call-keyword", "no further argument 'scale'", "double(x, scale=2.0)")
 def call_keyword(x, out):
     out[:] = double(x, scale=2.0)
+
+
+@wrong("call-arguments", "double is called with 2 arguments", "double(x, 3)")
+def call_with_a_number_in_the_place_of_an_output(x, out):
+    out[:] = double(x, 3)
+
+
+@wrong("call-arguments", "two_outputs is called with 2 arguments", "two_outputs(x, out)")
+def call_with_some_outputs_by_position(x, out):
+    two_outputs(x, out)
+
+
+@wrong("call-output", "double writes y, and 3 is no tile", "double(x, y=3)")
+def call_output(x, out):
+    double(x, y=3)
+    out[:] = x
 
 
 @wrong("call-missing", "two_inputs is called without b", "two_inputs(x)")

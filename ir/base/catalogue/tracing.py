@@ -260,6 +260,10 @@ _CALLS: dict[str, Entry] = {
     ),
     "call-keyword": Entry("{function} takes no further argument {keyword!r} here", "{hint}"),
     "call-missing": Entry("{function} is called without {parameter}", "give every input; outputs may be left out"),
+    "call-output": Entry(
+        "{function} writes {parameter}, and {value} is no tile",
+        "give a tile, or leave {parameter} out to get a new one",
+    ),
     "call-outside": Entry(
         "{function} is a tile function and runs in a kernel only",
         "run it with `pypto.compile({function}).execute(...)`, or call it in another tile function",
