@@ -25,5 +25,6 @@
 #include "ascendc_host/vector_transpose.h"
 #include "ascendc_host/advanced_math.h"
 #include "ascendc_host/advanced_rows.h"
+#include "ascendc_host/list_tensor.h"
 #include "ascendc_host/debug.h"
 #include "ascendc_host/launch.h"
