@@ -26,7 +26,7 @@ from pypto.ir.base.locations import UNKNOWN, Location
 INCLUDE = Path(__file__).parent / "include"
 """The folder that holds `kernel_operator.h`."""
 
-FLAGS = ("-std=c++17", "-O1", "-pthread", "-w", "-Wno-narrowing", "-fno-strict-aliasing")
+FLAGS = ("-std=c++17", "-O1", "-pthread", "-w", "-Wno-narrowing", "-fno-strict-aliasing", "-ffp-contract=off")
 PREFIX = '#include "acl/acl.h"\n#include "kernel_operator.h"\n#include "ascendc_host/job.h"\n'
 BUILD_SECONDS = 300.0
 MOST_PROGRAMS = 256
