@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from ascendc_host.modules import build_all, launcher
 from passes.corpus import CORPUS
 from passes.kernels import arguments
+from passes.random_kernels import random_kernel
 from pypto.ir import interpreter
 from pypto.ir.nodes import Module
 from pypto.ir.passes.manager import run_passes
@@ -20,11 +22,15 @@ from pypto.runtime.ascendc_host.execution import run_module
 TOLERANCE = 2e-5
 HALF_TOLERANCE = 1e-2
 MODES: tuple[Mode, ...] = ("early", "late", "random")
+KERNELS: dict[str, Callable[[], Module]] = {
+    **CORPUS,
+    **{f"random_{seed}": functools.partial(random_kernel, seed) for seed in range(24)},
+}
 
 
 @functools.cache
 def planned() -> dict[str, Module]:
-    return {name: run_passes(make(), NPU_PASSES)[0] for name, make in CORPUS.items()}
+    return {name: run_passes(make(), NPU_PASSES)[0] for name, make in KERNELS.items()}
 
 
 @functools.cache
@@ -33,9 +39,9 @@ def program() -> Program:
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("name", CORPUS)
+@pytest.mark.parametrize("name", KERNELS)
 def test_emitted_kernel_keeps_the_rules(name: str, mode: Mode) -> None:
-    module = CORPUS[name]()
+    module = KERNELS[name]()
     expected, scalars = arguments(module)
     given = {key: array.copy() for key, array in expected.items()}
     interpreter.run(module, expected, scalars)
