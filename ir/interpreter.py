@@ -189,7 +189,9 @@ class _Machine:
         outcomes = outcome if len(operation.results) > 1 else (outcome,)
         self.bind(operation.results, tuple(map(np.asarray, outcomes)))
 
-    def applied(self, operation: Operation, meaning: Meaning, arguments: list[Array], attributes: dict[str, Any]) -> Any:
+    def applied(
+        self, operation: Operation, meaning: Meaning, arguments: list[Array], attributes: dict[str, Any]
+    ) -> Any:
         """Return what an operation means; raises UserError ``index-out-of-range``."""
         try:
             return meaning(*arguments, **attributes)

@@ -28,8 +28,8 @@ def _scan(name: str, infer: InferTypes, meaning: Meaning, text: str, bound: str)
 
 
 RECORDS = (
-    _position("argmax", ordered_meanings.argmax, "position of the largest along an axis: the first NaN, else the first"),
-    _position("argmin", ordered_meanings.argmin, "position of the smallest along an axis: the first NaN, else the first"),
+    _position("argmax", ordered_meanings.argmax, "place of the largest along an axis: the first NaN, else the first"),
+    _position("argmin", ordered_meanings.argmin, "place of the smallest along an axis: the first NaN, else the first"),
     _scan(
         "cumsum",
         ordered_rules.scan,

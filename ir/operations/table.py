@@ -7,7 +7,17 @@ there. docs/architecture.md walks through an example.
 
 from __future__ import annotations
 
-from pypto.ir.operations import constants, contractions, elementwise, hardware, indexing, ordered, reductions, shapes, synchronisation
+from pypto.ir.operations import (
+    constants,
+    contractions,
+    elementwise,
+    hardware,
+    indexing,
+    ordered,
+    reductions,
+    shapes,
+    synchronisation,
+)
 from pypto.ir.operations.definition import OperationDefinition
 
 _GROUPS = (elementwise, reductions, ordered, contractions, shapes, indexing, constants, synchronisation, hardware)

@@ -22,7 +22,7 @@ _VALUES: dict[str, Entry] = {
     ),
     "conv-arguments": Entry(
         "conv2d does not take {what}",
-        "x is (n, c, h, w) or (c, h, w), weight (outputs, c / groups, p, q); stride, padding, dilation are whole numbers "
+        "x is (n, c, h, w) or (c, h, w), weight (outputs, c / groups, p, q); stride, padding, dilation are numbers "
         "or pairs, groups divides channels and outputs",
     ),
     "dot-rank": Entry(
