@@ -20,6 +20,7 @@
 #include "ascendc_host/vector_move.h"
 #include "ascendc_host/vector_compare.h"
 #include "ascendc_host/utilities.h"
+#include "ascendc_host/workspace.h"
 #include "ascendc_host/vector_reduce.h"
 #include "ascendc_host/vector_arrange.h"
 #include "ascendc_host/vector_transpose.h"

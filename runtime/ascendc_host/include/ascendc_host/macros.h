@@ -36,7 +36,12 @@
 // Read by the preprocessor, which tells the launch what cores the kernel runs on.
 #define KERNEL_TASK_TYPE_DEFAULT(type)
 #define KERNEL_TASK_TYPE(key, type)
-#define REGISTER_TILING_DEFAULT(type)
+#define REGISTER_TILING_DEFAULT(type) using AscendcHostTiling = type
 #define REGISTER_TILING_FOR_TILINGKEY(expression, type)
 
-#define ASC_ENABLE_HOST_MODEL 1
+
+// The older way to pass a struct: by its address in global memory.
+#define GET_TILING_DATA_WITH_STRUCT(type, name, address) \
+    type name;                                           \
+    std::memcpy(static_cast<void*>(&name), address, sizeof(name))
+#define GET_TILING_DATA(name, address) GET_TILING_DATA_WITH_STRUCT(AscendcHostTiling, name, address)
