@@ -35,7 +35,8 @@ from pypto.ir.passes.limits import ASCEND_910B1
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.plan_addresses import packed, peak, too_large
 from pypto.ir.passes.rewriting import Rewriter
-from pypto.ir.passes.rotate_buffers import wanted_depth, with_depth
+from pypto.ir.passes.rotate_buffers import noted, wanted_depth, with_depth
+from pypto.ir.passes.split_work import split_work
 
 LANES = 64
 """Elements that cuts of the innermost axis are a multiple of: one repeat of f32."""
@@ -69,7 +70,36 @@ def choose_tiles(kernel: Kernel) -> Kernel:
             if not kernel.grid:
                 choice.occupy(_largest_store(kernel))
             return choice.tiled()
-    raise too_large(assign_buffers(choice.tiled()))
+    made = _in_pieces(kernel, analysis, cuts)
+    if made is None:
+        raise too_large(assign_buffers(choice.tiled()))
+    return made
+
+
+PIECES = tuple(2**power for power in range(1, 13))
+"""Into how many pieces to try to split a tile that is too large."""
+
+
+def _in_pieces(kernel: Kernel, analysis: AxisAnalysis, cuts: list[Cut]) -> Kernel | None:
+    """Return a kernel whose smallest tile is too large as tiles that are computed in as few pieces as fit, or None."""
+    cut = {analysis.find(item.axis) for item in cuts}
+
+    def is_whole(value: Value, position: int) -> bool:
+        return analysis.find(Axis(f"%{value.name}", position)) not in cut
+
+    for depth in range(wanted_depth(kernel), 0, -1):
+        for parts in PIECES:
+            split = split_work(kernel, parts, is_whole)
+            if split is None:
+                return None
+            found = analyse(split)
+            remaining = possible_cuts(split, found)
+            choice = Choice(split, found, remaining, depth, {item.axis: item.extent for item in remaining})
+            if choice.shrink_to_fit():
+                if not kernel.grid:
+                    choice.occupy(_largest_store(kernel))
+                return noted(choice.tiled(), f"a tile needs more than a core has: it is computed in {parts} pieces")
+    return None
 
 
 def possible_cuts(kernel: Kernel, analysis: AxisAnalysis) -> list[Cut]:

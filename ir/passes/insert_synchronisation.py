@@ -14,14 +14,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pypto.ir.base.errors import CompilerBug
-from pypto.ir.engine.clocks import Event, observe, scenarios
+from pypto.ir.engine.clocks import Event, is_faulty, observe, scenarios
 from pypto.ir.index import Index, add
 from pypto.ir.nodes import For, If, Kernel, Level, Operation, Pipe, Statement, walk
 from pypto.ir.passes.dependencies import FlagPlan, Plan, plan_of
 from pypto.ir.passes.layout import symbol_ranges
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.pipes import Access
-from pypto.ir.passes.remove_implied import needed_plan
+from pypto.ir.passes.remove_implied import needed_plan, without_barrier, without_flag
 from pypto.ir.passes.rotate_buffers import noted
 from pypto.ir.passes.slots import slot
 
@@ -75,10 +75,25 @@ def order(kernel: Kernel) -> tuple[Plan, list[Ids]] | None:
         plan = needed_plan(kernel, plan_of(kernel, extra), unnumbered)
         ids, unplaced = choose_ids(plan, traces(kernel, plan))
         if unplaced is None:
-            return plan, ids
+            return trimmed(kernel, plan, ids) if extra else (plan, ids)
         if not relax(plan, unplaced, extra):
             return None
     return None
+
+
+def trimmed(kernel: Kernel, plan: Plan, ids: list[Ids]) -> tuple[Plan, list[Ids]]:
+    """Return `plan` without what was ordered for the sake of ids and is not needed for them after all."""
+    for flag in list(plan.flags):
+        number = plan.flags.index(flag)
+        fewer, fewer_ids = without_flag(plan, flag), [*ids[:number], *ids[number + 1 :]]
+        if not is_faulty(placed(kernel, fewer, fewer_ids)):
+            plan, ids = fewer, fewer_ids
+    for statement, pipes in list(plan.barriers.items()):
+        for pipe in sorted(pipes, key=lambda item: item.value):
+            fewer = without_barrier(plan, statement, pipe)
+            if not is_faulty(placed(kernel, fewer, ids)):
+                plan = fewer
+    return plan, ids
 
 
 def unnumbered(kernel: Kernel, plan: Plan) -> Kernel:
@@ -101,11 +116,10 @@ def traces(kernel: Kernel, plan: Plan) -> list[Turns]:
 
 @dataclass(slots=True)
 class Group:
-    """Flags that share their ids; all rotate alike."""
+    """Flags that share their ids."""
 
     first: int
     width: int
-    around: int | None
     flags: list[int] = field(default_factory=list)
 
 
@@ -126,8 +140,7 @@ def choose_ids(plan: Plan, traces_: list[Turns]) -> tuple[list[Ids], FlagPlan | 
 def _shared(plan: Plan, flag: FlagPlan, number: int, pair: list[Group], traces_: list[Turns]) -> Group | None:
     """Return a group whose ids the flag may use too."""
     for group in pair:
-        alike = group.width == 1 or group.around == flag.around
-        if alike and group.width in flag.widths and _take_turns([*group.flags, number], group.width, traces_):
+        if group.width in flag.widths and _take_turns([*group.flags, number], group.width, traces_):
             return group
     return None
 
@@ -137,7 +150,7 @@ def _own(flag: FlagPlan, number: int, pair: list[Group], traces_: list[Turns]) -
     first = sum(group.width for group in pair)
     for width in flag.widths:
         if first + width <= IDS and _take_turns([number], width, traces_):
-            pair.append(Group(first, width, flag.around))
+            pair.append(Group(first, width))
             return pair[-1]
     return None
 

@@ -40,7 +40,9 @@ def _doubtful(kernel: Kernel, plan: Plan) -> list[FlagPlan | tuple[int, Pipe]]:
     barriers = [(number, pipe) for number, pipes in plan.barriers.items() for pipe in sorted(pipes, key=_name)]
     if len(nested) == 1:
         return [(number, pipe) for number, pipe in barriers if number in inside | nested]
-    return [*barriers, *plan.flags]
+    first = min(nested)
+    flags = [item for item in plan.flags if item.distance or nested & set(range(item.setter, item.waiter + 1))]
+    return [*(item for item in barriers if item[0] >= first), *flags]
 
 
 def _name(pipe: Pipe) -> str:

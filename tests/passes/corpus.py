@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from passes.kernels import KernelBuilder, region
 from pypto.ir.dtypes import BF16, BOOL, F16, F32, I8, I16, I32, I64, U8, DType
 from pypto.ir.index import Symbol, add, make, multiply
-from pypto.ir.nodes import GridAxis, Module, Role, Value
+from pypto.ir.nodes import Attribute, GridAxis, Module, Role, Value
 
 
 def chain(shape: tuple[int, ...]) -> Module:
@@ -304,6 +305,23 @@ def in_place(shape: tuple[int, int]) -> Module:
     return k.module()
 
 
+def window(shape: tuple[int, int, int]) -> Module:
+    """The article's convolution stage: a tile and its padded self, too large for a core at once."""
+    k = KernelBuilder("window")
+    x = k.input("x", shape)
+    padded = k.op("pad", x, low=(0, 2, 2), high=(0, 2, 2), value=0.0)
+    moved = k.op("slice", padded, ranges=((0, shape[0], 1), (0, shape[1], 1), (1, shape[2], 1)))
+    whole = k.op("mul", x, k.number(1.0))
+    k.output("out", k.op("add", whole, k.op("mul", moved, k.number(0.1))))
+    return k.module()
+
+
+def with_attributes(module: Module, **attributes: Attribute) -> Module:
+    """Return `module` with attributes of the schedule for its kernels."""
+    made = tuple(sorted(attributes.items()))
+    return replace(module, kernels=tuple(replace(item, attributes=made) for item in module.kernels))
+
+
 def nothing_to_reduce() -> Module:
     k = KernelBuilder("nothing_to_reduce")
     x = k.input("x", (4, 0))
@@ -392,4 +410,18 @@ CORPUS: dict[str, Callable[[], Module]] = {
     "in_place": lambda: in_place((300, 50)),
     "nothing_to_reduce": nothing_to_reduce,
     "many_inputs": lambda: many_inputs(9, (4, 8)),
+    "copies_no_row": lambda: copies_rows((0, 40)),
+    "copies_one_row": lambda: copies_rows((1, 40)),
+    "copies_two_rows": lambda: copies_rows((2, 40)),
+    "copies_three_rows": lambda: copies_rows((3, 40)),
+    "copies_triple": lambda: with_attributes(copies_rows((9, 40)), buffer_depth=3),
+    "copies_single": lambda: with_attributes(copies_rows((9, 40)), buffer_depth=1),
+    "chain_triple": lambda: with_attributes(chain((1000, 300)), buffer_depth=3, aicore_num=2),
+    "chain_single": lambda: with_attributes(chain((1000, 300)), buffer_depth=1, aicore_num=2),
+    "softmax_tiles": lambda: with_attributes(softmax((1000, 300)), aicore_num=4),
+    "softmax_huge": lambda: softmax((2, 60000)),
+    "layer_norm_tiles": lambda: with_attributes(layer_norm((500, 600)), aicore_num=3),
+    "mean_huge": lambda: reduction("mean", (2, 100001), (1,)),
+    "sum_of_all_huge": lambda: reduction("sum", (300, 1000), (0, 1)),
+    "window": lambda: window((2, 128, 128)),
 }

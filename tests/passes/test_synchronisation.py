@@ -48,7 +48,7 @@ def test_dropping_any_flag_or_barrier_is_reported(name: str) -> None:
     for what, fewer, fewer_ids in deletions(plan, ids):
         found = faults(placed(kernel, fewer, fewer_ids))
         assert found, what
-        if name != "many_inputs":
+        if name not in ("many_inputs", "sum_of_all_huge"):
             assert any("race" in fault.what for fault in found), what
 
 

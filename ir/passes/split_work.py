@@ -1,0 +1,413 @@
+"""Split the work of a kernel whose smallest tile is too large: compute outputs piece by piece, and long reductions as
+running results over chunks.
+
+Only the region of each value that a piece needs is computed: halos are computed twice, and what a chunk of a reduction
+needs is computed for each reduction that reads it. Pieces run in loops where regions may depend on an index, one after
+the other elsewhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from pypto.ir.builder import Builder
+from pypto.ir.index import Extent, Index, Symbol, add, multiply, subtract, symbols
+from pypto.ir.nodes import Attribute, For, GridAxis, Kernel, Load, Operation, Range, Statement, Store, TileType, Value
+from pypto.ir.operations.definition import Category
+from pypto.ir.operations.table import TABLE
+from pypto.ir.passes.forms import reduced_axis
+from pypto.ir.passes.rewriting import first_free_number
+
+COMBINED = {"sum": "add", "max": "maximum", "min": "minimum"}
+LANES = 64
+SMALL = 4096
+"""Elements up to which the operand of a reduction is left whole."""
+
+Span = tuple[Index, int]
+Spans = tuple[Span, ...]
+Demands = list[tuple[Value, Spans]]
+Build = Callable[[list[Value]], Value]
+IsWhole = Callable[[Value, int], bool]
+
+
+class CannotSplitError(Exception):
+    """A kernel, or a value in it, that this pass has no way to compute in pieces."""
+
+
+def split_work(kernel: Kernel, parts: int, is_whole: IsWhole) -> Kernel | None:
+    """Return `kernel` with axes in about `parts` pieces, or None when it cannot be split.
+
+    `is_whole` tells for an axis of a value whether tiles hold all of it.
+    """
+    try:
+        return _Splitter(kernel, parts, is_whole).run()
+    except CannotSplitError:
+        return None
+
+
+class _Splitter:
+    def __init__(self, kernel: Kernel, parts: int, is_whole: IsWhole) -> None:
+        self.kernel, self.parts, self.is_whole = kernel, parts, is_whole
+        self.builder = Builder(numbers=itertools.count(first_free_number(kernel)))
+        self.memo: dict[tuple[str, Spans], Value] = {}
+        self.makers: dict[str, Load | Operation] = {}
+        self.loops = itertools.count()
+
+    def run(self) -> Kernel:
+        loaded = {item.source for item in self.kernel.body if isinstance(item, Load)}
+        for statement in self.kernel.body:
+            if isinstance(statement, For) or (isinstance(statement, Store) and statement.target in loaded):
+                raise CannotSplitError
+            if isinstance(statement, Load):
+                self.makers[statement.result.name] = statement
+            elif isinstance(statement, Operation):
+                self.makers[statement.results[0].name] = statement
+        for statement in self.kernel.body:
+            if isinstance(statement, Store):
+                self.store(statement)
+        return replace(self.kernel, body=tuple(self.builder.statements))
+
+    # pieces
+
+    def store(self, store: Store) -> None:
+        shape = extents(store.value)
+        axis = next((k for k, extent in enumerate(shape) if extent > 1 and self.is_whole(store.value, k)), None)
+        if axis is None or any(item.step != 1 for item in store.region):
+            self.store_part(store, whole(shape))
+            return
+        chunk = self.chunk(shape[axis], axis == len(shape) - 1)
+        for start, count in ((0, shape[axis] // chunk), (shape[axis] // chunk, 1)):
+            length = chunk if start == 0 else shape[axis] % chunk
+            if length:
+                self.repeat(start, count, lambda i, n=length: self.store_piece(store, axis, i, chunk, n))  # type: ignore[misc]
+
+    def chunk(self, extent: int, innermost: bool) -> int:
+        chunk = -(-extent // self.parts)
+        return min(extent, -(-chunk // LANES) * LANES) if innermost else chunk
+
+    def repeat(self, start: int, count: int, body: Callable[[Index], None]) -> None:
+        """Run `body` for `count` numbers from `start`: in a loop, or one by one where regions must be numbers."""
+        if count > 2:
+            index = self.symbol()
+            kept, memo = self.builder.statements, dict(self.memo)
+            self.builder.statements = []
+            try:
+                body(index)
+                inner = tuple(self.builder.statements)
+                self.builder.statements, self.memo = kept, memo
+                hoisted, turning = _hoisted(inner, index)
+                self.builder.statements += hoisted
+                self.builder.append(For(index, start, start + count, 1, (), (), turning, (), (), self.kernel.location))
+                return
+            except CannotSplitError:
+                self.builder.statements, self.memo = kept, memo
+        for number in range(start, start + count):
+            body(number)
+
+    def symbol(self) -> Symbol:
+        taken = {axis.symbol.name for axis in self.kernel.grid if isinstance(axis, GridAxis)}
+        return next(Symbol(name) for number in self.loops if (name := f"part{number}") not in taken)
+
+    def store_piece(self, store: Store, axis: int, number: Index, chunk: int, length: int) -> None:
+        spans = list(whole(extents(store.value)))
+        spans[axis] = (multiply(number, chunk), length)
+        self.store_part(store, tuple(spans))
+
+    def store_part(self, store: Store, spans: Spans) -> None:
+        value = self.value(store.value, spans)
+        region = tuple(
+            replace(item, offset=add(item.offset, multiply(start, item.step)), extent=extent)
+            for item, (start, extent) in zip(store.region, spans, strict=True)
+        )
+        self.builder.append(replace(store, region=region, value=value))
+
+    # values
+
+    def value(self, value: Value, spans: Spans) -> Value:
+        """Return the part `spans` of `value`."""
+        key = (value.name, spans)
+        if key not in self.memo:
+            self.memo[key] = self.made(value, spans)
+        return self.memo[key]
+
+    def made(self, value: Value, spans: Spans) -> Value:
+        maker = self.makers[value.name]
+        if isinstance(maker, Load):
+            return self.loaded(maker, spans)
+        if TABLE[maker.name].category is Category.REDUCTION:
+            return self.reduced(maker, spans)
+        rule = _RULES.get(maker.name) or _BY_CATEGORY.get(TABLE[maker.name].category)
+        if rule is None:
+            raise CannotSplitError
+        demands, build = rule(self, maker, spans)
+        return build([self.value(operand, needed) for operand, needed in demands])
+
+    def call(self, like: Operation, name: str, operands: list[Value], **attributes: Attribute) -> Value:
+        return self.builder.operation(name, tuple(operands), like.location, **attributes)
+
+    def loaded(self, load: Load, spans: Spans) -> Value:
+        region = tuple(
+            Range(add(item.offset, multiply(start, item.step)), extent, item.step)
+            for item, (start, extent) in zip(load.region, spans, strict=True)
+        )
+        result = self.builder.value(TileType(load.result.dtype, tuple(extent for _, extent in spans)))
+        self.builder.append(replace(load, result=result, region=region))
+        return result
+
+    def reduced(self, operation: Operation, spans: Spans) -> Value:
+        """A reduction of the part, of all its reduced axis at once or chunk by chunk."""
+        operand, axis = operation.operands[0], reduced_axis(operation)
+        extent = extents(operand)[axis]
+        held = [length for k, (_, length) in enumerate(spans) if self.is_whole(operand, k)]
+        chunk = self.chunk(extent, axis == operand.type.rank - 1)
+        if math.prod(held) * extent <= SMALL or chunk >= extent or operation.name not in COMBINED:
+            return self.reduced_part(operation, spans, 0, extent)
+        total = self.reduced_part(operation, spans, 0, chunk)
+        total = self.running(operation, spans, total, chunk, extent // chunk)
+        rest = extent % chunk
+        if rest:
+            total = self.combined(operation, total, self.reduced_part(operation, spans, extent - rest, rest))
+        return total
+
+    def reduced_part(self, operation: Operation, spans: Spans, start: Index, length: int) -> Value:
+        axis = reduced_axis(operation)
+        needed = (*spans[:axis], (start, length), *spans[axis + 1 :])
+        operand = self.value(operation.operands[0], needed)
+        return self.call(operation, operation.name, [operand], **dict(operation.attributes))
+
+    def combined(self, operation: Operation, left: Value, right: Value) -> Value:
+        return self.call(operation, COMBINED[operation.name], [left, right])
+
+    def running(self, operation: Operation, spans: Spans, total: Value, chunk: int, count: int) -> Value:
+        """Combine `total` with chunks 1 to `count` - 1."""
+        if count <= 3:
+            for number in range(1, count):
+                part = self.reduced_part(operation, spans, number * chunk, chunk)
+                total = self.combined(operation, total, part)
+            return total
+        index, carried, result = self.symbol(), self.builder.value(total.type), self.builder.value(total.type)
+        kept, memo = self.builder.statements, dict(self.memo)
+        self.builder.statements = []
+        part = self.reduced_part(operation, spans, multiply(index, chunk), chunk)
+        yielded = self.combined(operation, carried, part)
+        inner = tuple(self.builder.statements)
+        self.builder.statements, self.memo = kept, memo
+        hoisted, body = _hoisted(inner, index, carried)
+        self.builder.statements += hoisted
+        ends = ((carried,), (total,), body, (yielded,), (result,))
+        self.builder.append(For(index, 1, count, 1, *ends, operation.location))
+        return result
+
+
+def _hoisted(
+    body: tuple[Statement, ...], index: Symbol, *changing: Value
+) -> tuple[list[Statement], tuple[Statement, ...]]:
+    """Return the statements of `body` that no turn changes, and the others."""
+    names = {value.name for value in changing}
+    invariant: list[Statement] = []
+    rest: list[Statement] = []
+    for statement in body:
+        made = [statement.result] if isinstance(statement, Load) else list(getattr(statement, "results", ()))
+        if isinstance(statement, Store) or _depends(statement, index, names):
+            names |= {value.name for value in made}
+            rest.append(statement)
+        else:
+            invariant.append(statement)
+    return invariant, tuple(rest)
+
+
+def _depends(statement: Statement, index: Symbol, names: set[str]) -> bool:
+    if isinstance(statement, Load):
+        return any(index in symbols(item.offset) for item in statement.region)
+    if isinstance(statement, Operation):
+        offsets = [value for _, value in statement.attributes]
+        return any(value.name in names for value in statement.operands) or index in _attribute_symbols(tuple(offsets))
+    if isinstance(statement, For):
+        initial = any(value.name in names for value in statement.initial)
+        return initial or any(_depends(item, index, names) for item in statement.body)
+    return True
+
+
+def _attribute_symbols(value: Attribute) -> frozenset[Symbol]:
+    if isinstance(value, tuple):
+        return frozenset().union(*map(_attribute_symbols, value))
+    return frozenset() if value is None or isinstance(value, str | float) or hasattr(value, "bits") else symbols(value)
+
+
+def extents(value: Value) -> tuple[int, ...]:
+    """Return the shape of `value` in numbers; raises CannotSplitError for another one."""
+    found = tuple(extent for extent in value.shape if isinstance(extent, int))
+    if len(found) != len(value.shape):
+        raise CannotSplitError
+    return found
+
+
+def whole(shape: tuple[int, ...]) -> Spans:
+    return tuple((0, extent) for extent in shape)
+
+
+# what each operation needs of its operands
+
+
+Rule = Callable[[_Splitter, Operation, Spans], tuple[Demands, Build]]
+
+
+def _shape(spans: Spans) -> tuple[Extent, ...]:
+    return tuple(extent for _, extent in spans)
+
+
+def _numbers(spans: Spans) -> list[tuple[int, int]]:
+    found = [(start, extent) for start, extent in spans if isinstance(start, int)]
+    if len(found) != len(spans):
+        raise CannotSplitError
+    return found
+
+
+def _aligned(operand: Value, spans: Spans) -> Spans:
+    """Return what of an operand meets the part `spans` of what it is broadcast to."""
+    last = spans[len(spans) - operand.type.rank :]
+    return tuple((0, 1) if extent == 1 else span for extent, span in zip(operand.shape, last, strict=True))
+
+
+def _elementwise(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    demands = [(operand, _aligned(operand, spans)) for operand in operation.operands]
+    return demands, lambda values: splitter.call(operation, operation.name, values, **dict(operation.attributes))
+
+
+def _constant(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    attributes = dict(operation.attributes)
+    if spans:
+        attributes["shape"] = _shape(spans)
+    return [], lambda values: splitter.call(operation, operation.name, values, **attributes)
+
+
+def _broadcast(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    demands = [(operation.operands[0], _aligned(operation.operands[0], spans))]
+    return demands, lambda values: splitter.call(operation, "broadcast_to", values, shape=_shape(spans))
+
+
+def _transpose(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    permutation = operation.attribute("permutation")
+    assert isinstance(permutation, tuple)
+    needed: list[Span] = [(0, 0)] * len(spans)
+    for span, axis in zip(spans, permutation, strict=True):
+        assert isinstance(axis, int)
+        needed[axis] = span
+    demands = [(operation.operands[0], tuple(needed))]
+    return demands, lambda values: splitter.call(operation, "transpose", values, permutation=permutation)
+
+
+def _slice(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    needed: list[Span] = []
+    steps: list[tuple[int, int, int]] = []
+    for (start, extent), (offset, _, step) in zip(spans, _ranges(operation), strict=True):
+        first = add(offset, multiply(start, step))
+        length = (extent - 1) * abs(step) + 1
+        needed.append((first if step > 0 else subtract(first, length - 1), length))
+        steps.append((0 if step > 0 else length - 1, extent, step))
+    demands = [(operation.operands[0], tuple(needed))]
+    if all(step == 1 for _, _, step in steps):
+        return demands, lambda values: values[0]
+    return demands, lambda values: splitter.call(operation, "slice", values, ranges=tuple(steps))
+
+
+def _ranges(operation: Operation) -> list[tuple[int, int, int]]:
+    """Return the ranges of a slice or an insert in numbers; raises CannotSplitError for others."""
+    ranges = operation.attribute("ranges")
+    assert isinstance(ranges, tuple)
+    found: list[tuple[int, int, int]] = []
+    for item in ranges:
+        assert isinstance(item, tuple)
+        offset, extent, step = item
+        if not isinstance(offset, int) or not isinstance(extent, int) or not isinstance(step, int):
+            raise CannotSplitError
+        found.append((offset, extent, step))
+    return found
+
+
+def _filled(splitter: _Splitter, operation: Operation, fill: dict[str, Attribute], values: list[Value]) -> Value:
+    return splitter.call(operation, "constant", values, **fill)
+
+
+def _pad(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    low, number = operation.attribute("low"), operation.attribute("value")
+    assert isinstance(low, tuple)
+    operand, dtype = operation.operands[0], operation.results[0].dtype
+    needed: list[Span] = []
+    before: list[int] = []
+    after: list[int] = []
+    for (start, extent), skipped, length in zip(_numbers(spans), low, extents(operand), strict=True):
+        assert isinstance(skipped, int)
+        first, end = max(0, start - skipped), min(length, start + extent - skipped)
+        if end <= first:
+            fill: dict[str, Attribute] = {"dtype": dtype, "value": number, "shape": _shape(spans)}
+            return [], functools.partial(_filled, splitter, operation, fill)
+        needed.append((first, end - first))
+        before.append(first + skipped - start)
+        after.append(start + extent - skipped - end)
+    demands: Demands = [(operand, tuple(needed))]
+    if not any(before) and not any(after):
+        return demands, lambda values: values[0]
+    sides: dict[str, Attribute] = {"low": tuple(before), "high": tuple(after), "value": number}
+    return demands, lambda values: splitter.call(operation, "pad", values, **sides)
+
+
+def _insert(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    base, piece = operation.operands
+    needed: list[Span] = []
+    places: list[tuple[int, int, int]] = []
+    for (start, extent), (offset, length, step) in zip(_numbers(spans), _ranges(operation), strict=True):
+        if step != 1:
+            raise CannotSplitError
+        first, end = max(start, offset), min(start + extent, offset + length)
+        if end <= first:
+            return [(base, spans)], lambda values: values[0]
+        needed.append((first - offset, end - first))
+        places.append((first - start, end - first, 1))
+    if tuple(extent for _, extent in needed) == _shape(spans):
+        return [(piece, tuple(needed))], lambda values: values[0]
+    demands: Demands = [(base, spans), (piece, tuple(needed))]
+    return demands, lambda values: splitter.call(operation, "insert", values, ranges=tuple(places))
+
+
+def _concat(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    axis = operation.attribute("axis")
+    assert isinstance(axis, int)
+    start, extent = _numbers(spans)[axis]
+    demands: Demands = []
+    offset = 0
+    for piece in operation.operands:
+        length = extents(piece)[axis]
+        first, end = max(start, offset), min(start + extent, offset + length)
+        if end > first:
+            demands.append((piece, (*spans[:axis], (first - offset, end - first), *spans[axis + 1 :])))
+        offset += length
+    if len(demands) == 1:
+        return demands, lambda values: values[0]
+    return demands, lambda values: splitter.call(operation, "concat", values, axis=axis)
+
+
+def _reshape(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    """Axes of extent 1 come and go; anything else is done with the whole."""
+    operand, result = operation.operands[0], operation.results[0]
+    moving = [span for span, extent in zip(spans, extents(result), strict=True) if extent != 1]
+    if [extent for extent in extents(operand) if extent != 1] != [item for item in extents(result) if item != 1]:
+        raise CannotSplitError
+    needed = tuple((0, 1) if extent == 1 else moving.pop(0) for extent in extents(operand))
+    return [(operand, needed)], lambda values: splitter.call(operation, "reshape", values, shape=_shape(spans))
+
+
+_RULES: dict[str, Rule] = {
+    "broadcast_to": _broadcast,
+    "transpose": _transpose,
+    "slice": _slice,
+    "pad": _pad,
+    "insert": _insert,
+    "concat": _concat,
+    "reshape": _reshape,
+}
+_BY_CATEGORY: dict[Category, Rule] = {Category.ELEMENTWISE: _elementwise, Category.CONSTANT: _constant}
