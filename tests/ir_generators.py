@@ -437,6 +437,8 @@ class _Maker:
         }
         if record.category in (Category.ARGUMENT_REDUCTION, Category.SCAN, Category.SORT, Category.INDEXING):
             return self.along(record, x)
+        if record.category is Category.CONTRACTION:
+            return self.contraction(record, x)
         return makers[record.name]() if record.name in makers else (None, {}, [])  # type: ignore[no-any-return,no-untyped-call]
 
     def along(
@@ -456,6 +458,23 @@ class _Maker:
         zeros: tuple[tuple[str, Attribute], ...] = (("dtype", I64), ("shape", x.shape), ("value", 0))
         operands = (x, indices) if record.name == "gather" else (x, indices, x)
         return operands, attributes | {"wrap": self.chance(0.5)}, [Operation("constant", (), (indices,), zeros)]
+
+    def contraction(
+        self, record: OperationDefinition, x: Value
+    ) -> tuple[tuple[Value, ...] | None, dict[str, Attribute], list[Statement]]:
+        """Products of the last axes with a partner that fits; windows of one element; attention of a tile to itself."""
+        if record.name == "convolution":
+            before, image = self.fitting(TileType(x.dtype, (2, 2, 3)))
+            more, kernel = self.fitting(TileType(x.dtype, (2, 2, 1, 1)))
+            stride = self.source.choice((1, 2))
+            return (image, kernel), {"dilation": (1, 1), "stride": (1, stride)}, [*before, *more]
+        if x.type.rank < 2 or not all(isinstance(extent, int) and extent for extent in x.shape[-2:]):
+            return None, {}, []
+        if record.name == "matmul":
+            more, y = self.fitting(TileType(x.dtype, (x.shape[-1], self.source.choice((1, 3)))))
+            return (x, y), {}, more
+        more, mask = self.fitting(TileType(x.dtype, (x.shape[-2], x.shape[-2])))
+        return (x, x, x, mask), {"causal": self.chance(0.5), "scale": 0.5}, more
 
     def elementwise(
         self, record: OperationDefinition, x: Value
