@@ -85,6 +85,11 @@ def headers_digest() -> str:
     return digest.hexdigest()
 
 
+def _stamps() -> tuple[tuple[str, int], ...]:
+    """When each header was written: compilers take a header that was touched for another than the precompiled one."""
+    return tuple((str(path), path.stat().st_mtime_ns) for path in sorted(INCLUDE.rglob("*.h")))
+
+
 def folder() -> Path:
     """Return where programs are kept: in the cache folder, or for this process alone when the cache is off."""
     from pypto.ir.base.settings import current
@@ -158,7 +163,7 @@ def _first_error(text: str) -> str:
 
 def _prefix(compiler: Compiler, options: list[str]) -> list[str]:
     """Return options that include the model's headers, precompiled when the compiler can."""
-    key = hashlib.sha256(repr((compiler, options, headers_digest(), PREFIX)).encode()).hexdigest()[:24]
+    key = hashlib.sha256(repr((compiler, options, headers_digest(), _stamps(), PREFIX)).encode()).hexdigest()[:24]
     place = folder() / f"headers-{key}"
     header = place / "prefix.h"
     is_clang = "clang" in compiler.version
