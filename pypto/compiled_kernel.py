@@ -21,7 +21,7 @@ from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import Settings, current
 from pypto.ir.nodes import Level, Module, Role
 from pypto.ir.passes.manager import Timing
-from pypto.known_shapes import KnownShapes, known_views
+from pypto.known_shapes import KnownShapes, believed, known_views
 from pypto.result import Result
 from pypto.subject import Subject, TracedSubject
 from pypto.tile_function import TileFunction
@@ -165,7 +165,8 @@ class CompiledKernel:
         from pypto.made_inputs import make_inputs
 
         views, notes = self._last_views()
-        return self._execute((), make_inputs(views, self._outputs), verify, notes)
+        with believed(self._subject, self._known, notes):
+            return self._execute((), make_inputs(views, self._outputs), verify, notes)
 
     def _specialisation(self, call: Call, notes: tuple[str, ...]) -> Built:
         """Return the specialisation for a call: kept, or compiled now. The least recently used ones are dropped."""
@@ -248,7 +249,8 @@ class CompiledKernel:
                 views, notes = known_views(self._subject, self._known)
                 concrete = _are_concrete(views)
                 target = self.target if concrete else "reference"
-                self._last = build(self._subject, views, contiguous_layouts(views), self._options, target, notes)
+                with believed(self._subject, self._known, notes):
+                    self._last = build(self._subject, views, contiguous_layouts(views), self._options, target, notes)
                 if concrete:
                     self._built[self._key(expected_key(views))] = self._last
                 self._write_file(self._last)

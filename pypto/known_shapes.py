@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,11 @@ from pypto.tile_function import TileFunction
 from pypto.tracing.views import ArrayView, ConstantView, ScalarView, View
 
 Shape = tuple[Extent, ...]
+
+_ABOUT_EXTENTS = frozenset({
+    "assign-shape", "batch-extent", "block-bounds", "block-overlap", "cut-bound-axis", "index-range", "reshape-size",
+    "shape-mismatch", "slice-range", "tile-output", "tile-view",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +149,22 @@ def _constant_view(subject: Subject, name: str, parameter: inspect.Parameter) ->
 def _needed(subject: Subject, names: list[str], why: str) -> UserError:
     example = "{" + ", ".join(f"{name!r}: (1024, 512)" for name in subject.signature.parameters) + "}"
     return UserError("shapes-needed", subject.location, parameters=", ".join(names), why=why, example=example)
+
+
+@contextlib.contextmanager
+def believed(subject: Subject, known: KnownShapes, notes: Sequence[str]) -> Iterator[None]:
+    """Turn a mistake that the body makes on shapes taken from decorators (`notes`) into ``shapes-needed``.
+
+    A decorator's tile may be a block of a larger array: then the kernel is right and the guess was wrong.
+    """
+    try:
+        yield
+    except UserError as error:
+        if not notes or error.name not in _ABOUT_EXTENTS:
+            raise
+        missing = [name for name in subject.signature.parameters if name not in known.shapes]
+        why = f"with the shapes that the decorators suggest, the body is wrong at {error.location}: {error.message}"
+        raise _needed(subject, missing, why) from error
 
 
 def _covered(graph: Graph, name: str, symbolic: bool, notes: list[str]) -> Shape:

@@ -331,3 +331,13 @@ def test_command_line_mistakes(tmp_path):
     )
     file.write_text("x = 3\n")
     error("no-kernel", "defines no tile function", call=lambda: find_kernels(str(file)))
+
+
+def test_shapes_that_a_decorator_suggests_and_the_body_does_not_fit():
+    @pypto.tile(shape=(4, 4), tile_num=8)
+    def load(source, item):
+        row = pypto.get_block_id() * 4
+        item[:] = source[row : row + 4, :4]
+
+    for call in (pypto.compile(load).to_text, pypto.compile(load).execute):
+        error("shapes-needed", "the shapes of source, item", "elements 0 to 31 are used", call=call)
