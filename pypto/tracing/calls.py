@@ -36,7 +36,7 @@ def call(function: TileFunction, arguments: tuple[Any, ...], keywords: Mapping[s
     With all parameters it writes into the given tiles and returns None. With the parameters that it does not write
     (and those it reads before writing) it is an expression: its value is the last output, the others are in
     ``.outputs``. Raises UserError ``call-outside``, ``call-arguments``, ``call-missing``, ``call-keyword``,
-    ``call-output`` or what the body raises.
+    ``call-output``, ``call-recursion`` or what the body raises.
     """
     tracer = active()
     if tracer is None:
@@ -51,7 +51,10 @@ def call(function: TileFunction, arguments: tuple[Any, ...], keywords: Mapping[s
     for name in function.outputs:
         if name in given and not isinstance(given[name], Tile):
             raise tracer.error("call-output", function=function.name, parameter=name, value=repr(given[name]))
-    outputs = _run(tracer, function, given)
+    try:
+        outputs = _run(tracer, function, given)
+    except RecursionError:
+        raise tracer.error("call-recursion", function=function.name) from None
     if not outputs:
         return None
     last = list(outputs.values())[-1]

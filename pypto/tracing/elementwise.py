@@ -23,6 +23,8 @@ _KIND_ORDER = {"bool": 0, "unsigned": 1, "signed": 1, "float": 2}
 Operand = Any
 """A tile, a Python or NumPy number, a block id, loop index or comparison of them."""
 
+_LARGEST_EXPONENT = 1024  # of float64, which Python numbers pass through
+
 
 def tracer_of(operands: tuple[Operand, ...], what: str) -> Tracer:
     """Return the running tracer; raises UserError ``outside-tile-function`` or ``not-a-tile``."""
@@ -110,8 +112,15 @@ def checked_number(tracer: Tracer, number: Number, dtype: DType) -> Number:
     if dtype.is_integer and isinstance(number, int):
         information = np.iinfo(dtype.numpy)
         if not information.min <= number <= information.max:
-            raise tracer.error("number-range", number=number, dtype=dtype)
+            raise tracer.error("number-range", number=_shown(number), dtype=dtype)
+    if dtype.is_float and isinstance(number, int) and number.bit_length() > _LARGEST_EXPONENT:
+        raise tracer.error("number-range", number=_shown(number), dtype=dtype)
     return number
+
+
+def _shown(number: int) -> str:
+    """Return a whole number as text, a very long one by its size."""
+    return str(number) if number.bit_length() < 128 else f"a whole number of {number.bit_length()} bits"
 
 
 def apply(name: str, *operands: Operand) -> Tile:

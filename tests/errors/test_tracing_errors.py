@@ -69,6 +69,16 @@ def write_through_repeated_axes(x, out):
     out[:] = wide
 
 
+@wrong("number-range", "a whole number of 1329 bits does not fit dtype f32", "x + 10**400")
+def huge_number(x, out):
+    out[:] = x + 10**400
+
+
+@wrong("call-recursion", "calls itself without end", "")
+def endless(x, out):
+    out[:] = CASES[[case.kernel.name for case in CASES].index("endless")].kernel(x)
+
+
 # -- control flow of Python
 
 

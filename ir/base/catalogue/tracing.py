@@ -9,6 +9,10 @@ _VALUES: dict[str, Entry] = {
         "the tile of shape {wide} shows one of shape {shape} with axes repeated; writing it would write elements twice",
         "write the smaller tile, or copy first: `wide = pypto.broadcast_to(x, shape) + 0`",
     ),
+    "call-recursion": Entry(
+        "{function} calls itself without end: a kernel has no stack, calls are copied into it",
+        "write the repetition as `for i in pypto.loop(...)`, or as a Python loop over a fixed number of turns",
+    ),
     "captured-array": Entry(
         "a NumPy array of shape {shape} from outside is used in a tile function", "pass the array as an argument"
     ),
