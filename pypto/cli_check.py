@@ -27,7 +27,7 @@ Modes = Annotated[list[str] | None, typer.Option("--mode", help="early, late or 
 def check(
     source: Source,
     arg: Arguments = None,
-    kernel: Annotated[str | None, typer.Option("--kernel", help="which kernel of the source")] = None,
+    kernel: Annotated[str | None, typer.Option("--kernel", help="which kernel; of a template, name<arguments>")] = None,
     blocks: Annotated[int, typer.Option("--blocks", min=1, help="blocks to launch")] = 1,
     mode: Modes = None,
     seed: Annotated[int, typer.Option("--seed", help="of random arrays and of mode random")] = 0,
@@ -39,7 +39,9 @@ def check(
     """Run an AscendC kernel on the host model: report races, broken rules, deadlocks and unwritten values."""
     from pypto.runtime.ascendc_host.driver import RunOptions, build, run
 
-    program = build(source.read_text(encoding="utf-8"), file=str(source), include=(source.resolve().parent,))
+    text = source.read_text(encoding="utf-8")
+    instances = (kernel,) if kernel else ()
+    program = build(text, file=str(source), include=(source.resolve().parent,), instances=instances)
     arguments = [_argument(text, np.random.default_rng(seed + k)) for k, text in enumerate(arg or ())]
     reports = {}
     for name in mode or ("early", "late", "random"):

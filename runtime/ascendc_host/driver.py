@@ -9,7 +9,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -107,7 +107,7 @@ def check(
     Workspace to a pointer that needs no values. The arrays are not changed: results are in `Report.outputs`.
     Raises UserError when the source does not compile or arguments do not match the kernel.
     """
-    program = build(source, file=file, include=include)
+    program = build(source, file=file, include=include, instances=(kernel,) if kernel else ())
     options = RunOptions(mode, seed, auto_sync, time_limit, threads)
     return run(program, arrays, kernel=kernel, blocks=blocks, options=options)
 
@@ -118,14 +118,22 @@ def build(
     file: str = "kernel.cpp",
     include: Sequence[Path] = (),
     defines: Sequence[str] = (),
+    instances: Sequence[str] = (),
     launchers_only: bool = False,
 ) -> Program:
     """Compile all kernels of `source`, which is called `file` in findings.
 
-    With `launchers_only`, only functions of the host that launch kernels can be run, not the kernels by themselves.
+    Of templates, `instances` says which to compile, as ``scale<float, 128>``; their scalar parameters must have types
+    that do not depend on the template's. With `launchers_only`, only functions of the host that launch kernels can be
+    run, not the kernels by themselves.
     """
     found = [item for item in find_kernels(source) if not item.template and not (launchers_only and item.kind)]
     kernels = {item.name: item for item in found}
+    templates = {item.name: item for item in find_kernels(source) if item.template}
+    for instance in instances:
+        base = templates.get(instance.split("<")[0].strip())
+        if base is not None:
+            kernels[instance] = replace(base, name=instance)
     text = f'#line 1 "{file}"\n{rewrite_launches(source)}\n#line 1 "main"\n{_main(kernels.values())}'
     return Program(toolchain.build(text, file, tuple(include), tuple(defines)), file, kernels)
 
@@ -156,7 +164,7 @@ def _given(kernel: KernelText) -> tuple[Parameter, ...]:
 
 def _passed(parameter: Parameter, position: int) -> str:
     if parameter.is_pointer:
-        return f"({parameter.type})job.pointer({position})"
+        return f"job.pointer({position})"
     return f"job.scalar<{parameter.type}>({position})"
 
 

@@ -66,6 +66,17 @@ __global__ __vector__ void endless(GM_ADDR x)
     }
 }
 
+template <typename T, int32_t count>
+__global__ __vector__ void fill(__gm__ T* out, float value)
+{
+    LocalTensor<T> a(TPosition::VECCALC, 0, count);
+    GlobalTensor<T> to;
+    to.SetGlobalBuffer(out);
+    Duplicate(a, static_cast<T>(value), count);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(to, a, count);
+}
+
 __global__ __vector__ void wild(GM_ADDR x)
 {
     *reinterpret_cast<volatile int32_t*>(16) = 1;
@@ -75,7 +86,7 @@ __global__ __vector__ void wild(GM_ADDR x)
 
 @pytest.fixture(scope="module")
 def program() -> Program:
-    return build(SOURCE, file="driver.cpp")
+    return build(SOURCE, file="driver.cpp", instances=("fill<half, 16>", "fill<int32_t, 8>"))
 
 
 def test_arguments_results_counters_and_prints(program: Program) -> None:
@@ -99,6 +110,13 @@ def test_workspace_carries_what_nobody_wrote(program: Program) -> None:
     np.testing.assert_array_equal(report.outputs["out"][:10], x[:10])
     line = SOURCE[: SOURCE.index("DataCopy(to[16]")].count("\n") + 1
     assert [(finding.rule, finding.line) for finding in report.findings] == [("uninitialised", line)]
+
+
+def test_instances_of_a_template(program: Program) -> None:
+    report = run(program, [np.zeros(16, np.float16), 2.5], kernel="fill<half, 16>")
+    np.testing.assert_array_equal(report.outputs["out"], np.full(16, 2.5, np.float16))
+    report = run(program, [np.zeros(8, np.int32), 7.0], kernel="fill<int32_t, 8>")
+    np.testing.assert_array_equal(report.outputs["out"], np.full(8, 7, np.int32))
 
 
 def test_time_limit(program: Program) -> None:

@@ -16,6 +16,17 @@ inline void end_on_signal(int signal)
     _exit(128 + signal);
 }
 
+// An address that becomes whatever pointer a kernel's parameter is.
+struct AnyPointer {
+    uint8_t* data;
+
+    template <typename T>
+    operator T*() const
+    {
+        return reinterpret_cast<T*>(data);
+    }
+};
+
 class Job {
 public:
     std::string kernel;
@@ -33,7 +44,7 @@ public:
     }
 
     size_t size() const { return arguments_.size(); }
-    uint8_t* pointer(size_t number) const { return arguments_[number].data; }
+    AnyPointer pointer(size_t number) const { return AnyPointer{arguments_[number].data}; }
 
     template <typename T>
     T scalar(size_t number) const
@@ -71,7 +82,7 @@ private:
         std::string kind, text;
         words >> kind;
         if (kind == "kernel") {
-            words >> kernel;
+            std::getline(words >> std::ws, kernel);
         } else if (kind == "blocks") {
             words >> blocks;
         } else if (kind == "array") {
