@@ -5,3 +5,4 @@
 #include "cube_load3d.h"
 #include "cube_mmad.h"
 #include "cube_nd2nz.h"
+#include "cube_sparse.h"
