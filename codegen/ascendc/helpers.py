@@ -10,6 +10,9 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "RowMax": ("Minimum",),
     "RowMin": ("Minimum",),
     "RowSum": ("Minimum",),
+    "RowOrder": ("IsBefore",),
+    "CumulativeSum": ("Plus",),
+    "CumulativeProduct": ("Times",),
 }
 """What each function calls."""
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypto.ir.dtypes import ALL, F32
+from pypto.ir.dtypes import ALL, F32, I32
 from pypto.ir.nodes import Level, TileType
-from pypto.ir.operations import meanings, rules
+from pypto.ir.operations import meanings, ordered_meanings, ordered_rules, rules
 from pypto.ir.operations.definition import Attributes, Category, Cost, InferTypes, Meaning, OperationDefinition
 
 Array = NDArray[Any]
@@ -52,6 +52,15 @@ def _row_reduction(name: str, infer: InferTypes, meaning: Meaning, text: str, bo
     )
 
 
+def _order_type(types: Types, attributes: Attributes) -> Types:
+    (order,) = ordered_rules.order(types[:1], attributes)
+    return (TileType(I32, order.shape),)
+
+
+def _order(x: Array, workspace: Array, axis: int, count: int, descending: bool) -> Array:
+    return ordered_meanings.argsort(x, axis, count, descending).astype(np.int32)
+
+
 RECORDS = (
     OperationDefinition(
         "copy",
@@ -74,6 +83,18 @@ RECORDS = (
         "the last stored axis, of extent 1, repeated",
         ALL,
         attributes=("shape",),
+        level=Level.BUFFERED,
+    ),
+    OperationDefinition(
+        "row_order",
+        ("x", "workspace"),
+        Category.SORT,
+        _order_type,
+        _order,
+        Cost(60, 40),
+        "positions along an axis in the order of their elements, as i32",
+        (F32, I32),
+        attributes=("axis", "count", "descending"),
         level=Level.BUFFERED,
     ),
     _row_reduction("row_max", rules.ordered_reduction, meanings.max_, "largest along the last axis", "exact"),

@@ -28,7 +28,7 @@ from pypto.ir.nodes import (
     walk,
 )
 from pypto.ir.passes.footprint import capacity
-from pypto.ir.passes.forms import is_alias
+from pypto.ir.passes.forms import IN_BASE, is_alias
 from pypto.ir.passes.layout import buffer_dtype, row_multiple, storage_shape, symbol_ranges
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.plan_addresses import peak
@@ -139,7 +139,7 @@ class _Assigner(Rewriter):
         if result.name in self.registers:
             self.builder.append(operation)
             return
-        if operation.name == "insert" or is_alias(operation, self.multiple):
+        if operation.name in IN_BASE or is_alias(operation, self.multiple):
             buffer = operation.operands[0].buffer
             assert buffer is not None
             made = self.named(result, self.pool.share(buffer))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import BOOL, F32, I8, I16, I32, U8, DType
 from pypto.ir.nodes import Value
 
@@ -93,14 +92,6 @@ def _greater(rewriter: Decomposer, x: Value, y: Value) -> Value:
     return rewriter.call("not", _at_most(rewriter, x, y))
 
 
-def _refuse(name: str, alternative: str) -> Rule:
-    def rule(rewriter: Decomposer, *operands: Value) -> Value:
-        details = {"operation": name, "dtype": operands[0].dtype.long_name, "alternative": alternative}
-        raise UserError("npu-operation", rewriter.location, **details)
-
-    return rule
-
-
 def _is_power_of_two(rewriter: Decomposer, value: Value) -> bool:
     found = rewriter.constant_of(value)
     return found is not None and found > 0 and int(found) & (int(found) - 1) == 0
@@ -148,25 +139,28 @@ def _rough_quotient(rewriter: Decomposer, x: Value, y: Value) -> Value:
 
 def _shift_left(rewriter: Decomposer, x: Value, y: Value) -> Value:
     """By a constant: a product with a power of two; nothing is left by a negative one or one from 32."""
-    places = _places(rewriter, "shift_left", x, y)
+    places = _places(rewriter, y)
+    if places is None:
+        return rewriter.call("shift_left", x, y)
     factor = 1 << places if 0 <= places < 31 else -(1 << 31) if places == 31 else 0
     return rewriter.call("mul", x, number(rewriter, I32, factor))
 
 
 def _shift_right(rewriter: Decomposer, x: Value, y: Value) -> Value:
     """By a constant: a rounded quotient of a power of two; only the sign is left by a negative one or one from 31."""
-    places = _places(rewriter, "shift_right", x, y)
+    places = _places(rewriter, y)
+    if places is None:
+        return rewriter.call("shift_right", x, y)
     if 0 <= places < 31:
         return rewriter.call("floor_div", x, number(rewriter, I32, 1 << places))
     half = rewriter.call("floor_div", x, number(rewriter, I32, 1 << 30))
     return rewriter.call("floor_div", half, number(rewriter, I32, 1 << 30))
 
 
-def _places(rewriter: Decomposer, name: str, x: Value, y: Value) -> int:
+def _places(rewriter: Decomposer, y: Value) -> int | None:
     places = rewriter.constant_of(y)
     if places is None:
-        _refuse(name, "shift by a constant, or multiply and divide by powers of two")(rewriter, x, y)
-    assert places is not None
+        return None
     return int(places)
 
 
@@ -181,7 +175,6 @@ def _fmod(rewriter: Decomposer, x: Value, y: Value) -> Value:
 
 INTEGER_RULES: dict[str, Rule] = {
     "fmod": _fmod,
-    "pow": _refuse("pow", "use constant exponents, which are multiplied out, or run with target='cpu'"),
     "shift_left": _shift_left,
     "shift_right": _shift_right,
     "neg": _negate,

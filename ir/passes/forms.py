@@ -8,9 +8,19 @@ from __future__ import annotations
 from pypto.ir.dtypes import F32
 from pypto.ir.index import Extent
 from pypto.ir.nodes import Attribute, Operation, Region, TileType
+from pypto.ir.operations.definition import Category
+from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.layout import stored_rank
 
 ALIAS_CANDIDATES = frozenset(("reshape", "transpose", "slice"))
+
+IN_BASE = frozenset(("insert", "scatter", "scatter_add"))
+"""Operations that change their first operand where it lies."""
+
+SCALAR_OPERATIONS = frozenset(
+    ("gather", "gcd", "pow", "row_order", "scatter", "scatter_add", "shift_left", "shift_right")
+)
+"""Operations that the vector pipe has no exact instruction for."""
 
 
 def moving_axes(shape: tuple[Extent, ...]) -> list[Extent]:
@@ -101,7 +111,13 @@ def by_elements(operation: Operation, multiple: int) -> bool:
         return True
     if operation.name in ("slice", "insert"):
         return not moves_rows(operation, multiple)
-    if operation.name in ("sum", "max", "min"):
+    if operation.name in SCALAR_OPERATIONS:
+        return True
+    if TABLE[operation.name].category is Category.SCAN:
+        return operation.attribute("axis") == stored_rank(operation.operands[0].shape) - 1
+    if operation.name in ("sum", "max", "min", "prod"):
         operand = operation.operands[0]
-        return is_row_reduction(operand.type, reduced_axis(operation)) and operand.dtype != F32
+        return is_row_reduction(operand.type, reduced_axis(operation)) and (
+            operand.dtype != F32 or operation.name == "prod"
+        )
     return False

@@ -36,6 +36,7 @@ class Selector(Rewriter):
         self.ranges = ranges
         self.registers: set[str] = set()
         self.makers: dict[str, Operation] = {}
+        self.orders: dict[str, Value] = {}
 
     # statements
 
@@ -47,6 +48,10 @@ class Selector(Rewriter):
             self.keep(operation)
             return
         category = TABLE[operation.name].category
+        is_order = operation.name == "cast" and operation.operands[0].name in self.orders
+        if is_order and operation.attribute("dtype") == I32:
+            self.values[result.name] = self.orders[operation.operands[0].name]
+            return
         made = self.keep(operation) if category is Category.CONSTANT else self.selected(operation, category)
         self.values[result.name] = made
 
@@ -72,8 +77,31 @@ class Selector(Rewriter):
             return self.reduction(operation)
         if operation.name == "broadcast_to":
             return self.broadcast(operands[0], operation.results[0].shape)
-        assemblies = {"insert": self.insert, "pad": self.pad, "concat": self.concat}
-        return assemblies.get(operation.name, self.keep)(operation)
+        rules = {
+            "insert": self.insert,
+            "pad": self.pad,
+            "concat": self.concat,
+            "argsort": self.order,
+            "scatter": self.scatter,
+            "scatter_add": self.scatter,
+        }
+        return rules.get(operation.name, self.keep)(operation)
+
+    def order(self, operation: Operation) -> Value:
+        """Positions as i32, which the cast after an argsort asks for; workspace: the order of a row twice over."""
+        (x,), attributes = operation.operands, dict(operation.attributes)
+        axis = attributes["axis"]
+        assert isinstance(axis, int)
+        length = largest(x.shape[axis], self.ranges, self.kernel)
+        workspace = self.call("undefined", dtype=I32, shape=(2 * length,))
+        made = self.call("row_order", x, workspace, **attributes)
+        self.orders[made.name] = made
+        return made
+
+    def scatter(self, operation: Operation) -> Value:
+        """In place, in a copy of the base made for this."""
+        base, indices, updates = operation.operands
+        return self.call(operation.name, self.base(base), indices, updates, **dict(operation.attributes))
 
     def load(self, load: Load) -> None:
         if self.kernel.parameter(load.source).scalar:
@@ -209,7 +237,7 @@ class Selector(Rewriter):
     def reduction(self, operation: Operation) -> Value:
         operand = operation.operands[0]
         axis = reduced_axis(operation)
-        if operand.dtype != F32 or not is_row_reduction(operand.type, axis):
+        if operand.dtype != F32 or operation.name == "prod" or not is_row_reduction(operand.type, axis):
             return self.keep(operation)
         shape = self.reduction_workspace(operation)
         workspace = self.call("undefined", dtype=F32, shape=shape)
@@ -231,12 +259,14 @@ class Selector(Rewriter):
     def insert(self, operation: Operation) -> Value:
         """In place, in a copy of the base made for this."""
         base, piece = operation.operands
+        return self.call("insert", self.base(base), piece, ranges=operation.attribute("ranges"))
+
+    def base(self, base: Value) -> Value:
+        """Return a tile like `base` that may be changed."""
         maker = self.makers.get(base.name)
         if maker is not None and maker.name in ("undefined", "constant"):
-            base = self.call(maker.name, **dict(maker.attributes))
-        else:
-            base = self.call("copy", base)
-        return self.call("insert", base, piece, ranges=operation.attribute("ranges"))
+            return self.call(maker.name, **dict(maker.attributes))
+        return self.call("copy", base)
 
     def pad(self, operation: Operation) -> Value:
         (operand,), (result,) = operation.operands, operation.results

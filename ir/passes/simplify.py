@@ -17,7 +17,8 @@ from pypto.ir.passes.rewriting import Rewriter
 def simplify(kernel: Kernel) -> Kernel:
     """Return `kernel` without operations whose operands are all numbers, without empty stores and dead statements.
 
-    A reduction of no elements becomes its number (0, or NaN for mean), so that no value has an extent of 0 afterwards.
+    A reduction of no elements becomes its number (0, 1 for prod and all, NaN for mean), so that no value has an extent
+    of 0 afterwards.
     """
     return drop_dead(_Folder(kernel).run())
 
@@ -71,7 +72,7 @@ def _of_nothing(operation: Operation) -> bool | int | float:
     result = operation.results[0].dtype
     if operation.name == "mean":
         return float("nan")
-    return _number(0, result)
+    return _number(operation.name in ("prod", "all"), result)
 
 
 def drop_dead(kernel: Kernel) -> Kernel:

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pypto.ir.builder import Builder
+from pypto.ir.dtypes import I64
 from pypto.ir.index import Extent, Index, Symbol, add, multiply, subtract, symbols
 from pypto.ir.nodes import Attribute, For, GridAxis, Kernel, Load, Operation, Range, Statement, Store, TileType, Value
 from pypto.ir.operations.definition import Category
@@ -22,7 +23,7 @@ from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.forms import reduced_axis
 from pypto.ir.passes.rewriting import first_free_number
 
-COMBINED = {"sum": "add", "max": "maximum", "min": "minimum"}
+COMBINED = {"sum": "add", "max": "maximum", "min": "minimum", "prod": "mul"}
 LANES = 64
 SMALL = 4096
 """Elements up to which the operand of a reduction is left whole."""
@@ -285,6 +286,22 @@ def _constant(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[
     return [], lambda values: splitter.call(operation, operation.name, values, **attributes)
 
 
+def _iota(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
+    """Numbers from 0, moved to where the part starts."""
+    axis, dtype = operation.attribute("axis"), operation.results[0].dtype
+    assert isinstance(axis, int)
+    start = spans[axis][0]
+
+    def build(values: list[Value]) -> Value:
+        made = splitter.call(operation, "iota", [], axis=axis, dtype=dtype, shape=_shape(spans))
+        if start == 0:
+            return made
+        first = splitter.call(operation, "index", [], dtype=I64, value=start)
+        return splitter.call(operation, "add", [made, splitter.call(operation, "cast", [first], dtype=dtype)])
+
+    return [], build
+
+
 def _broadcast(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
     demands = [(operation.operands[0], _aligned(operation.operands[0], spans))]
     return demands, lambda values: splitter.call(operation, "broadcast_to", values, shape=_shape(spans))
@@ -402,6 +419,7 @@ def _reshape(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[D
 
 
 _RULES: dict[str, Rule] = {
+    "iota": _iota,
     "broadcast_to": _broadcast,
     "transpose": _transpose,
     "slice": _slice,

@@ -33,9 +33,9 @@ def test_f64_array() -> None:
 
 def test_i64_array() -> None:
     k = KernelBuilder("long")
-    x = k.input("x", (8,), I32)
-    k.output("out", k.op("cast", x, dtype=I64))
-    error(k, "npu-dtype", 2, "dtype int64", "use int32")
+    wide = k.op("cast", k.input("x", (8,), I32), dtype=I64)
+    k.output("out", k.op("add", wide, wide))
+    error(k, "npu-dtype", 3, "add has dtype int64", "use int32")
 
 
 def test_i64_store() -> None:
@@ -98,17 +98,27 @@ def test_extent_that_is_not_known() -> None:
     assert str(caught.value.location) == "kernel.py:1"
 
 
-def test_function_that_is_not_lowered() -> None:
-    k = KernelBuilder("wave")
-    k.output("out", k.op("sin", k.input("x", (8,))))
-    error(k, "npu-operation", 2, "no way to compute sin of float32", "target='cpu'")
+def test_loaded_i64_is_no_operand() -> None:
+    """It may serve as indices, which nothing but 32 bits of are needed of."""
+    k = KernelBuilder("long")
+    x, chosen = k.input("x", (8,)), k.input("chosen", (3,), I64)
+    k.output("out", k.op("gather", x, chosen, axis=0, wrap=True))
+    k.output("more", k.op("maximum", chosen, k.number(0, I64)))
+    error(k, "npu-dtype", 2, "chosen has dtype int64", "use int32")
 
 
-def test_shift_by_a_tile() -> None:
-    k = KernelBuilder("shift")
-    x, y = k.input("x", (8,), I32), k.input("y", (8,), I32)
-    k.output("out", k.op("shift_left", x, y))
-    error(k, "npu-operation", 3, "shift_left of int32", "constant from 0 to 30")
+def test_sums_of_positions_that_may_not_fit() -> None:
+    k = KernelBuilder("sums")
+    wide = k.op("cast", k.input("x", (8,), I32), dtype=I64)
+    k.output("out", k.op("cumsum", wide, axis=0))
+    error(k, "npu-dtype", 3, "cumsum has dtype int64", "use int32")
+
+
+def test_i64_constant_beyond_32_bits() -> None:
+    k = KernelBuilder("large")
+    numbers = k.op("iota", axis=0, dtype=I64, shape=(8,))
+    k.output("out", k.op("lt", numbers, k.number(2**40, I64)))
+    error(k, "npu-dtype", 3, "lt has dtype int64")
 
 
 def test_product_of_matrices() -> None:

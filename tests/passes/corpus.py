@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from passes.kernels import KernelBuilder, region
+from passes.ordered_corpus import ORDERED
 from pypto.ir.dtypes import BF16, BOOL, F16, F32, I8, I16, I32, I64, U8, DType
 from pypto.ir.index import Symbol, add, make, multiply
 from pypto.ir.nodes import Attribute, GridAxis, Module, Role, Value
@@ -344,6 +345,7 @@ def many_inputs(count: int, shape: tuple[int, int]) -> Module:
 
 
 CORPUS: dict[str, Callable[[], Module]] = {
+    **ORDERED,
     "chain": lambda: chain((1000, 300)),
     "chain_1": lambda: chain((1,)),
     "chain_1x1": lambda: chain((1, 1)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pypto.codegen.ascendc.emission import Emission
-from pypto.codegen.ascendc.rules import constants, elementwise, moves, reductions, synchronisation
+from pypto.codegen.ascendc.rules import constants, elementwise, indexing, moves, ordered, reductions, synchronisation
 from pypto.ir.nodes import Operation
 
 Rule = Callable[[Emission, Operation], None]
@@ -16,7 +16,9 @@ Rule = Callable[[Emission, Operation], None]
 RULES: dict[str, Rule] = {
     **constants.RULES,
     **elementwise.RULES,
+    **indexing.RULES,
     **moves.RULES,
+    **ordered.RULES,
     **reductions.RULES,
     **synchronisation.RULES,
 }
@@ -27,6 +29,9 @@ DECOMPOSED = frozenset(
         "acosh",
         "all",
         "any",
+        "argmax",
+        "argmin",
+        "argsort",
         "asin",
         "asinh",
         "atan",
@@ -47,12 +52,9 @@ DECOMPOSED = frozenset(
         "log2",
         "mean",
         "pad",
-        "pow",
         "reciprocal",
         "remainder",
         "rsqrt",
-        "shift_left",
-        "shift_right",
         "sigmoid",
         "signbit",
         "sin",

@@ -56,8 +56,16 @@ def index(emission: Emission, operation: Operation) -> None:
     emission.line(f"const {type_} {emission.name_register(result)} = {text};")
 
 
+def iota(emission: Emission, operation: Operation) -> None:
+    """Only one axis is longer than 1: its elements are neighbours."""
+    result = only_result(operation)
+    first = f"static_cast<{emission.element_type(result)}>(0)"
+    emission.call("CreateVecIndex", emission.tensor(result), first, emission.count(result))
+
+
 RULES: dict[str, Callable[[Emission, Operation], None]] = {
     "constant": constant,
     "undefined": undefined,
     "index": index,
+    "iota": iota,
 }

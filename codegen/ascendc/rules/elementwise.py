@@ -8,8 +8,9 @@ from pypto.codegen.ascendc.emission import Emission, only_result
 from pypto.codegen.ascendc.expressions import register_type
 from pypto.ir import index
 from pypto.ir.base.errors import CompilerBug
-from pypto.ir.dtypes import BF16, BOOL, F16, F32, I8, I16, I32, U8, DType
+from pypto.ir.dtypes import BF16, BOOL, F16, F32, I8, I16, I32, I64, U8, DType
 from pypto.ir.nodes import Operation, Value
+from pypto.ir.passes.layout import stored_rank
 
 Rule = Callable[[Emission, Operation], None]
 
@@ -121,6 +122,8 @@ ROUNDING: dict[tuple[DType, DType], str] = {
     (BF16, F32): "CAST_NONE",
     (I32, F32): "CAST_RINT",
     (I16, F32): "CAST_NONE",
+    (I32, I64): "CAST_NONE",
+    (I64, I32): "CAST_NONE",
     (I8, F16): "CAST_NONE",
     (U8, F16): "CAST_NONE",
     (BOOL, F16): "CAST_NONE",
@@ -148,6 +151,20 @@ def floor_divide(emission: Emission, operation: Operation) -> None:
     shift = f"Log2({emission.register(right)})"
     emission.helpers.add("Log2")
     emission.call("ShiftRight", emission.tensor(result), emission.tensor(left), shift, emission.count(result))
+
+
+def by_elements(function: str) -> Rule:
+    """A device function of ours for each pair of elements, through the scalar unit."""
+
+    def rule(emission: Emission, operation: Operation) -> None:
+        result, (left, right) = only_result(operation), operation.operands
+        emission.helpers.add(function)
+        with emission.loops(result.shape[: stored_rank(result.shape)]) as positions:
+            offset = emission.index(emission.offset(result, positions))
+            elements = [f"{emission.tensor(value)}.GetValue({offset})" for value in (left, right)]
+            emission.line(f"{emission.tensor(result)}.SetValue({offset}, {function}({', '.join(elements)}));")
+
+    return rule
 
 
 def rounding(mode: str) -> Rule:
@@ -199,4 +216,8 @@ RULES: dict[str, Rule] = {
     "round": rounding("CAST_RINT"),
     "trunc": rounding("CAST_TRUNC"),
     "copy": copy,
+    "gcd": by_elements("GreatestDivisor"),
+    "pow": by_elements("IntegerPower"),
+    "shift_left": by_elements("ShiftedLeft"),
+    "shift_right": by_elements("ShiftedRight"),
 }

@@ -1,4 +1,5 @@
-"""Reductions of one axis: along rows by repeats, across rows by adding slabs, of integers along rows one by one."""
+"""Reductions of one axis: along rows by repeats, across rows by adding slabs, of integers and of
+products along rows one by one."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ SCALAR_STEP = {
     "sum": "{total} = static_cast<int32_t>(static_cast<uint32_t>({total}) + static_cast<uint32_t>({element}));",
     "max": "{total} = {element} > {total} ? {element} : {total};",
     "min": "{total} = {element} < {total} ? {element} : {total};",
+    "prod": "{total} = Times({total}, {element});",
 }
 
 
@@ -67,16 +69,18 @@ def _across(emission: Emission, operation: Operation, function: str) -> None:
 
 def _by_elements(emission: Emission, operation: Operation) -> None:
     result, (operand,) = only_result(operation), operation.operands
-    axis = reduced_axis(operation)
+    axis, type_ = reduced_axis(operation), emission.element_type(operand)
+    if operation.name == "prod":
+        emission.helpers.add("Times")
     with emission.loops(operand.shape[:axis]) as positions:
         total = f"total{next(emission.counter)}"
         tile = emission.tensor(operand)
         first = emission.index(emission.offset(operand, (*positions, 0)))
-        emission.line(f"int32_t {total} = {tile}.GetValue({first});")
+        emission.line(f"{type_} {total} = {tile}.GetValue({first});")
         with emission.loop(operand.shape[axis], start=1) as number:
             offset = emission.index(emission.offset(operand, (*positions, number)))
             element = f"element{next(emission.counter)}"
-            emission.line(f"const int32_t {element} = {tile}.GetValue({offset});")
+            emission.line(f"const {type_} {element} = {tile}.GetValue({offset});")
             emission.line(SCALAR_STEP[operation.name].format(total=total, element=element))
         target = emission.index(emission.offset(result, positions))
         emission.line(f"{emission.tensor(result)}.SetValue({target}, {total});")
@@ -87,6 +91,7 @@ RULES: dict[str, Callable[[Emission, Operation], None]] = {
     "row_max": row_reduction("RowMax"),
     "row_min": row_reduction("RowMin"),
     "sum": reduction("Add"),
+    "prod": reduction("Mul"),
     "max": reduction("Max"),
     "min": reduction("Min"),
 }

@@ -318,6 +318,15 @@ template <typename T> void Duplicate(const LocalTensor<T>& dst, const T& value, 
     }
 }
 
+template <typename T> void CreateVecIndex(const LocalTensor<T>& dst, const T& first, uint32_t count)
+{
+    static_assert(OneOf<T, half, float, int16_t, int32_t>, "CreateVecIndex does not take this element type");
+    dst.Aligned();
+    for (uint32_t k = 0; k < count; ++k) {
+        *dst.At(k) = static_cast<T>(first + static_cast<T>(k));
+    }
+}
+
 inline double Rounded(double x, RoundMode mode)
 {
     switch (mode) {
@@ -368,7 +377,13 @@ template <typename D, typename S> void Cast(const LocalTensor<D>& dst, const Loc
             const float value = static_cast<float>(raw);
             values[k] = static_cast<D>(std::is_same_v<D, S> ? static_cast<float>(Rounded(value, mode)) : value);
         } else {
-            const double value = Rounded(static_cast<double>(static_cast<float>(raw)), mode);
+            double exact;
+            if constexpr (std::is_integral_v<S>) {
+                exact = static_cast<double>(raw);
+            } else {
+                exact = static_cast<float>(raw);
+            }
+            const double value = Rounded(exact, mode);
             const double low = static_cast<double>(std::numeric_limits<D>::min());
             const double high = static_cast<double>(std::numeric_limits<D>::max());
             values[k] = std::isnan(value) ? D(0)
