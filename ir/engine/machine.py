@@ -61,11 +61,15 @@ class Machine:
     def run(self, steps: Iterable[Step]) -> list[Fault]:
         """Run `steps`, each as soon as it can; return the faults, deadlocks included."""
         for step in steps:
-            self.queues[step.pipe].append(step)
-            self.advance(step.pipe)
+            self.issue(step)
             if self.queues[SCALAR]:
                 break
         return self.ended()
+
+    def issue(self, step: Step) -> None:
+        """Give `step` to its pipe, which runs as far as it can."""
+        self.queues[step.pipe].append(step)
+        self.advance(step.pipe)
 
     def advance(self, pipe: str) -> None:
         queue = self.queues[pipe]

@@ -87,6 +87,7 @@ class _Assigner(Rewriter):
         self.filled_by_copies: set[str] = set()
         self.depth = 0
         self.dying: frozenset[str] = frozenset()
+        self.at_home: dict[str, str] = {}
 
     def assigned(self) -> Kernel:
         made = self.run()
@@ -114,6 +115,9 @@ class _Assigner(Rewriter):
         """Return `value` in a buffer of its own, or in that of an operand that it may overwrite."""
         shape = storage_shape(value.shape, self.multiple, self.ranges, self.kernel)
         dtype = buffer_dtype(value, producer)
+        home = self.at_home.get(value.name)
+        if home is not None and self.pool.buffers[home].dtype == dtype:
+            return self.named(value, self.pool.share(home))
         if isinstance(producer, Operation) and producer.name in IN_PLACE:
             for operand in producer.operands:
                 if self.may_overwrite(operand, dtype, shape):
@@ -188,6 +192,7 @@ class _Assigner(Rewriter):
 
     def turn(self, loop: For, homes: list[str | None]) -> tuple[tuple[Statement, ...], tuple[Value, ...]]:
         self.depth += 1
+        self.at_home |= {name: homes[position] or "" for name, position in _replacing(loop).items()}
         body, yielded = self.body(loop.body, loop.yielded)
         self.depth -= 1
         return self.brought_home(body, yielded, homes, _defined_in(loop.body))
@@ -234,6 +239,22 @@ class _Assigner(Rewriter):
         results_ = tuple(self.named(value, home) for value, home in zip(choice.results, homes, strict=True))
         made = replace(choice, then_body=sides[0][0], then_yielded=sides[0][1], else_body=sides[1][0])
         self.builder.append(replace(made, else_yielded=sides[1][1], results=results_))
+
+
+def _replacing(loop: For) -> dict[str, int]:
+    """Return the yielded values that may overwrite the carried value of their position: that is read last by the
+    instruction that makes them."""
+    found: dict[str, int] = {}
+    yielded = [value.name for value in loop.yielded]
+    for position, (carried, made) in enumerate(zip(loop.carried, loop.yielded, strict=True)):
+        makers = [k for k, item in enumerate(loop.body) if isinstance(item, Operation) and made in item.results]
+        if not makers or carried.name in yielded or yielded.count(made.name) > 1:
+            continue
+        maker, later = loop.body[makers[0]], loop.body[makers[0] + 1 :]
+        reads = isinstance(maker, Operation) and maker.name in IN_PLACE and carried in maker.operands
+        if reads and all(carried.name not in _uses(item) for item in later):
+            found[made.name] = position
+    return found
 
 
 def _defined_in(body: tuple[Statement, ...]) -> set[str]:

@@ -53,10 +53,14 @@ class FlagPlan:
 
 @dataclass(slots=True)
 class Plan:
-    """All flags in order of their waits, and the statements that a barrier stands before."""
+    """All flags in order of their waits, and the statements that a barrier stands before.
+
+    `between_turns` are the barriers that order turns of a loop; they may make others needless.
+    """
 
     flags: list[FlagPlan] = field(default_factory=list)
     barriers: dict[int, set[Pipe]] = field(default_factory=lambda: defaultdict(set))
+    between_turns: set[tuple[int, Pipe]] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -241,7 +245,11 @@ class Scan:
     ) -> None:
         before = setter + 1 + (turn - distance) * len(self.body)
         if source is destination:
+            number = self.number(position)
+            known = source in self.planner.plan.barriers[number]
             self.bar(position, source, before, position + turn * len(self.body))
+            if not known and source in self.planner.plan.barriers[number]:
+                self.planner.plan.between_turns.add((number, source))
         elif self.known[destination][source] < before:
             self.flag(position, source, destination, setter, distance, turn)
 

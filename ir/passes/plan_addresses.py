@@ -34,15 +34,19 @@ def plan_addresses(kernel: Kernel) -> Kernel:
     return joined(replace(kernel, buffers=placed))
 
 
-def packed(kernel: Kernel) -> tuple[Buffer, ...] | None:
-    """Return the buffers of `kernel` with addresses, or None when no order of placing them fits."""
+def packed(kernel: Kernel, spread: bool = True) -> tuple[Buffer, ...] | None:
+    """Return the buffers of `kernel` with addresses, or None when no order of placing them fits.
+
+    Without `spread` those that cross between global memory and the chip share bytes like all others.
+    """
     spans = live_spans(kernel)
     used = [buffer for buffer in kernel.buffers if buffer.name in spans]
     space, partners = capacity(kernel), partners_of(kernel)
     whole = {name: [(items[0][0], items[-1][1])] for name, items in spans.items()}
     apart = crossing(kernel)
     lonely = {name: [(0, 10**9)] if name in apart else items for name, items in spans.items()}
-    for kept, banks in ((lonely, partners), (spans, partners), (spans, {})):
+    choices: list[tuple[Spans, Partners]] = [(lonely, partners)] if spread else []
+    for kept, banks in (*choices, (spans, partners), (spans, {})):
         plans = [Plan(_ordered(used, whole, key), kept, banks).placed() for key in ORDERS]
         best = min(plans, key=highest)
         if highest(best) <= space:
@@ -51,14 +55,12 @@ def packed(kernel: Kernel) -> tuple[Buffer, ...] | None:
 
 
 def crossing(kernel: Kernel) -> set[str]:
-    """Return the buffers that copies between global memory and the chip fill or empty inside of loops."""
+    """Return the buffers that copies between global memory and the chip fill or empty."""
     found: set[str] = set()
-    for loop in walk(kernel.body):
-        if isinstance(loop, For):
-            for item in walk(loop.body):
-                value = item.result if isinstance(item, Load) else item.value if isinstance(item, Store) else None
-                if value is not None and value.buffer is not None:
-                    found.add(value.buffer)
+    for item in walk(kernel.body):
+        value = item.result if isinstance(item, Load) else item.value if isinstance(item, Store) else None
+        if value is not None and value.buffer is not None:
+            found.add(value.buffer)
     return found
 
 

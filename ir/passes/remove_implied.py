@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from pypto.ir.engine.clocks import is_faulty
-from pypto.ir.nodes import For, If, Kernel, Pipe, Statement, walk
+from pypto.ir.engine.machine import PIPES
+from pypto.ir.nodes import For, If, Kernel, Pipe, walk
 from pypto.ir.passes.dependencies import FlagPlan, Plan
 
 Place = Callable[[Kernel, Plan], Kernel]
@@ -21,7 +22,7 @@ def needed_plan(kernel: Kernel, plan: Plan, place: Place) -> Plan:
     """Return the flags and barriers of `plan` that `kernel` needs; `place` puts a plan into a kernel."""
     for doubtful in _doubtful(kernel, plan):
         fewer = _without(plan, doubtful)
-        if not is_faulty(place(kernel, fewer)):
+        if not is_faulty(place(kernel, fewer), races_only=True):
             plan = fewer
     return plan
 
@@ -34,24 +35,23 @@ def _doubtful(kernel: Kernel, plan: Plan) -> list[FlagPlan | tuple[int, Pipe]]:
     """Return the flags and barriers that may be implied."""
     statements = list(walk(kernel.body))
     nested = {number for number, item in enumerate(statements) if isinstance(item, For | If)}
-    inside = {number for first in nested for number in _within(first, statements[first])}
     if not nested:
         return []
-    barriers = [(number, pipe) for number, pipes in plan.barriers.items() for pipe in sorted(pipes, key=_name)]
-    if len(nested) == 1:
-        return [(number, pipe) for number, pipe in barriers if number in inside | nested]
-    first = min(nested)
+    barriers = sorted((number, pipe.value) for number, pipes in plan.barriers.items() for pipe in pipes)
     flags = [item for item in plan.flags if item.distance or nested & set(range(item.setter, item.waiter + 1))]
-    return [*(item for item in barriers if item[0] >= first), *flags]
+    first = min(nested)
+    if len(nested) == 1:
+        behind = first + sum(1 for _ in walk((statements[first],)))
+        causes = {*((number, pipe.value) for number, pipe in plan.between_turns), *((behind, pipe) for pipe in PIPES)}
+        barriers = [item for item in barriers if item[0] == first or _is_next(item, barriers, causes)]
+    return [*((number, Pipe(pipe)) for number, pipe in barriers if number >= first), *flags]
 
 
-def _name(pipe: Pipe) -> str:
-    return pipe.value
-
-
-def _within(number: int, statement: Statement) -> range:
-    """Return the numbers of `statement`, which is `number`, and of all statements inside it."""
-    return range(number, number + sum(1 for _ in walk((statement,))))
+def _is_next(barrier: tuple[int, str], barriers: list[tuple[int, str]], causes: set[tuple[int, str]]) -> bool:
+    """Return whether a barrier is the first of its pipe at or behind one of `causes`."""
+    before = [number for number, pipe in barriers if pipe == barrier[1] and number < barrier[0]]
+    least = max((number for number in before if (number, barrier[1]) not in causes), default=-1)
+    return any(pipe == barrier[1] and least < number <= barrier[0] for number, pipe in causes)
 
 
 def without_barrier(plan: Plan, statement: int, pipe: Pipe) -> Plan:
@@ -59,8 +59,8 @@ def without_barrier(plan: Plan, statement: int, pipe: Pipe) -> Plan:
     barriers.update(
         (number, pipes - {pipe} if number == statement else pipes) for number, pipes in plan.barriers.items()
     )
-    return Plan(plan.flags, barriers)
+    return Plan(plan.flags, barriers, plan.between_turns)
 
 
 def without_flag(plan: Plan, flag: FlagPlan) -> Plan:
-    return Plan([item for item in plan.flags if item is not flag], plan.barriers)
+    return Plan([item for item in plan.flags if item is not flag], plan.barriers, plan.between_turns)
