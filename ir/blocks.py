@@ -26,7 +26,7 @@ Interval = tuple[int, int, int]  # first element, one past the last, distance be
 
 
 @dataclass(frozen=True, slots=True)
-class _Access:
+class Access:
     """One region that one block touches."""
 
     array: str
@@ -44,13 +44,17 @@ def check_blocks(kernel: Kernel) -> None:
     if not kernel.grid:
         return
     accesses = defaultdict(list)
-    for access in _accesses(kernel):
+    for access in block_accesses(kernel):
         accesses[access.array].append(access)
     for array in accesses.values():
         _check_array(array)
 
 
-def _accesses(kernel: Kernel) -> Iterator[_Access]:
+def block_accesses(kernel: Kernel) -> Iterator[Access]:
+    """Yield every region that some block of a grid touches, block by block; extents must be numbers.
+
+    Raises UserError ``block-bounds`` for a region that leaves its array.
+    """
     shapes = {parameter.name: parameter.type.shape for parameter in kernel.parameters if not parameter.scalar}
     counts = [range(evaluate(axis.extent, {})) for axis in kernel.grid]
     for number, identifiers in enumerate(itertools.product(*counts)):
@@ -62,7 +66,7 @@ def _accesses(kernel: Kernel) -> Iterator[_Access]:
             clips = statement.fill is not None if isinstance(statement, Load) else statement.clip
             shape = tuple(evaluate(extent, {}) for extent in shapes[array])
             intervals = _intervals(statement, array, statement.region, shape, turn, number, clips=clips)
-            yield _Access(array, number, intervals, isinstance(statement, Store), statement.location)
+            yield Access(array, number, intervals, isinstance(statement, Store), statement.location)
 
 
 def _executed(body: tuple[Statement, ...], values: Values) -> Iterator[tuple[Load | Store, Values]]:
@@ -108,14 +112,14 @@ def _intervals(
     return tuple(result)
 
 
-def _check_array(accesses: list[_Access]) -> None:
+def _check_array(accesses: list[Access]) -> None:
     """Paint all written regions with their block's number, then look what the others write or read there."""
     writes = [access for access in accesses if access.is_write and _size(access)]
     if not writes:
         return
     edges = _edges(accesses)
     owner = np.full([max(len(axis) - 1, 0) for axis in edges], -1, np.int64)
-    source: dict[int, _Access] = {}
+    source: dict[int, Access] = {}
     for access in writes:
         cells = owner[_cells(access, edges)]
         _complain("block-overlap", access, cells, source)
@@ -126,7 +130,7 @@ def _check_array(accesses: list[_Access]) -> None:
             _complain("block-race", access, owner[_cells(access, edges)], source)
 
 
-def _complain(name: str, access: _Access, cells: NDArray[np.int64], source: Mapping[int, _Access]) -> None:
+def _complain(name: str, access: Access, cells: NDArray[np.int64], source: Mapping[int, Access]) -> None:
     others = cells[(cells != -1) & (cells != access.block)]
     if others.size:
         other = int(others.flat[0])
@@ -137,16 +141,16 @@ def _complain(name: str, access: _Access, cells: NDArray[np.int64], source: Mapp
         )  # fmt: skip
 
 
-def _show(access: _Access) -> str:
+def _show(access: Access) -> str:
     parts = [f"{low}:{high}" + (f":{step}" if step > 1 else "") for low, high, step in access.intervals]
     return f"[{', '.join(parts)}]"
 
 
-def _size(access: _Access) -> int:
+def _size(access: Access) -> int:
     return math.prod(max(0, high - low) for low, high, _ in access.intervals)
 
 
-def _edges(accesses: list[_Access]) -> list[NDArray[np.int64]]:
+def _edges(accesses: list[Access]) -> list[NDArray[np.int64]]:
     """Return, for each axis, the positions between which all regions are constant; every element when a region
     has a step.
     """
@@ -159,7 +163,7 @@ def _edges(accesses: list[_Access]) -> list[NDArray[np.int64]]:
     return edges
 
 
-def _cells(access: _Access, edges: list[NDArray[np.int64]]) -> tuple[slice, ...]:
+def _cells(access: Access, edges: list[NDArray[np.int64]]) -> tuple[slice, ...]:
     return tuple(
         slice(int(np.searchsorted(axis, low)), int(np.searchsorted(axis, high)), step if step > 1 else None)
         for (low, high, step), axis in zip(access.intervals, edges, strict=True)

@@ -21,6 +21,9 @@ if not os.path.isdir(os.path.join(os.path.dirname(__file__), "ir")):
 
 if TYPE_CHECKING:
     from pypto import language as language
+    from pypto.barriers import SYNC_MODE as SYNC_MODE
+    from pypto.barriers import Barrier as Barrier
+    from pypto.barriers import BarrierConfig as BarrierConfig
     from pypto.compiled_kernel import CompiledKernel as CompiledKernel
     from pypto.compiler import compile as compile
     from pypto.config import BufferConfig as BufferConfig
@@ -206,6 +209,9 @@ if TYPE_CHECKING:
     from pypto.language import zeros_like as zeros_like
     from pypto.tile_function import fuse as fuse
     from pypto.tile_function import tile as tile
+    from pypto.validator import DependencyValidator as DependencyValidator
+    from pypto.validator import RaceConditionReport as RaceConditionReport
+    from pypto.validator import auto_insert_sync as auto_insert_sync
 
 _LANGUAGE = (
     "abs absolute acos acosh add all any arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin "
@@ -223,6 +229,8 @@ _LANGUAGE = (
 )
 
 _HOMES: dict[str, str] = {
+    "Barrier": "pypto.barriers",
+    "BarrierConfig": "pypto.barriers",
     "BroadcastDep": "pypto.dependencies",
     "BufferConfig": "pypto.config",
     "BufferStrategy": "pypto.config",
@@ -230,10 +238,14 @@ _HOMES: dict[str, str] = {
     "CompilerBug": "pypto.ir.base.errors",
     "Dependency": "pypto.dependencies",
     "DependencyGraph": "pypto.dependencies",
+    "DependencyValidator": "pypto.validator",
     "FusionTile": "pypto.fusion_tile",
     "GatherDep": "pypto.dependencies",
+    "RaceConditionReport": "pypto.validator",
+    "SYNC_MODE": "pypto.barriers",
     "TileConfig": "pypto.config",
     "UserError": "pypto.ir.base.errors",
+    "auto_insert_sync": "pypto.validator",
     "compile": "pypto.compiler",
     "fuse": "pypto.tile_function",
     "settings": "pypto.ir.base.settings",

@@ -24,7 +24,8 @@ from pypto.ir.base.settings import current
 from pypto.ir.nodes import Level, Module, Role
 from pypto.schedule import check_slots
 from pypto.stages import Stages
-from pypto.subject import Subject, read_subject
+from pypto.subject import Subject, TracedSubject, read_subject
+from pypto.tile_plan import is_concrete, plan_tiles
 
 if TYPE_CHECKING:
     from pypto.codegen.llvm.code import CpuCode, Layout
@@ -119,6 +120,8 @@ def build(
     stages = Stages()
     program = stages.run("tile", subject.program, views, options)
     stages.run("verify", _verify, program.module)
+    if isinstance(subject, TracedSubject) and subject.graph.waits and is_concrete(program.module):
+        stages.run("plan", plan_tiles, subject.graph, options.aicore_num, program)
     built = Built(program, stages, views, (*assumed, *program.notes), assumed)
     if current().debug >= 1:
         _print_notes(subject.name, built.notes)

@@ -65,6 +65,12 @@ def _is_dependency(value: object) -> bool:
     return isinstance(value, (Dependency, BroadcastDep, GatherDep))
 
 
+def _is_barrier(value: object) -> bool:
+    from pypto.barriers import Barrier
+
+    return all(isinstance(item, Barrier) for item in (value if isinstance(value, (list, tuple)) else (value,)))
+
+
 def _is_dependency_graph(value: object) -> bool:
     from pypto.dependencies import DependencyGraph
 
@@ -84,6 +90,7 @@ _RULES: dict[str, _Rule] = {
     "enable_pipeline": _FLAG,
     "dependency": _Rule("a pypto.Dependency, BroadcastDep or GatherDep", _is_dependency),
     "dependency_graph": _Rule("a pypto.DependencyGraph", _is_dependency_graph),
+    "barrier": _Rule("a pypto.BarrierConfig, a pypto.Barrier or a list of them", _is_barrier),
     "enable_double_buffer": _FLAG,
     "aicore_num": _NUMBER,
     "enable_profiling": _FLAG,
@@ -97,7 +104,7 @@ _RULES: dict[str, _Rule] = {
 }
 """Every key of `TileConfig` and of the dict form."""
 
-_LATER = ("barrier", "enable_hybrid", "extern_kernels", "policy")
+_LATER = ("enable_hybrid", "extern_kernels", "policy")
 """Keys of the articles that this version has nothing for."""
 
 _LATER_VALUES: dict[str, tuple[object, ...]] = {
@@ -184,11 +191,11 @@ class TileConfig:
 
     tile_num: number of work items. tile_m, tile_k, tile_n: tile of the last two axes (rows, columns) and of the
     contracted axis. shape: the tile as a tuple, instead of tile_m and tile_n. enable_pipeline: overlap copies and
-    computing. dependency, dependency_graph: links between the stages of a list. enable_double_buffer: two slots per
-    buffer. aicore_num: cores used (block_dim). enable_profiling: keep the time of every stage of every launch for
-    `profile()`. buffer: a `BufferConfig`. enable_fusion, fusion_boundary ("L1" or "UB"), l1_workspace_mb,
-    enable_store_clean: where the intermediates of a fused kernel live. output_pto_ir, pto_ir_path: also write the PTO
-    IR to a file.
+    computing. dependency, dependency_graph: links between the stages of a list. barrier: a `BarrierConfig`, a
+    `Barrier` or a list of them. enable_double_buffer: two slots per buffer. aicore_num: cores used (block_dim).
+    enable_profiling: keep the time of every stage of every launch for `profile()`. buffer: a `BufferConfig`.
+    enable_fusion, fusion_boundary ("L1" or "UB"), l1_workspace_mb, enable_store_clean: where the intermediates of a
+    fused kernel live. output_pto_ir, pto_ir_path: also write the PTO IR to a file.
 
     Raises UserError ``unknown-option``, ``option-value`` or ``later-option``.
     """
@@ -377,7 +384,9 @@ def _check_conflicts(values: Mapping[str, Any]) -> None:
 
 
 def _dependencies(values: Mapping[str, Any]) -> tuple[AnyDependency, ...]:
+    barrier = values.get("barrier", ())
+    barriers = tuple(barrier) if isinstance(barrier, (list, tuple)) else (barrier,)
     if values.get("dependency") is not None:
-        return (values["dependency"],)
+        return (values["dependency"], *barriers)
     graph = values.get("dependency_graph")
-    return tuple(graph.dependencies) if graph is not None else ()
+    return (*(graph.dependencies if graph is not None else ()), *barriers)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Union
+from typing import TYPE_CHECKING, Any, Union
 
 from pypto.caller import PLACED_AT_CALLER
 from pypto.ir.base.errors import UserError, nearest
 from pypto.tile_indices import WANTS_RANGE, Mapping, TileRange, read_mapping, read_range, show_range
+
+if TYPE_CHECKING:
+    from pypto.barriers import Barrier
 
 REDUCTIONS = ("sum", "max", "min", "prod", "mean", "concat")
 
@@ -40,9 +43,10 @@ class Dependency:
         **unknown: object,
     ) -> None:
         with PLACED_AT_CALLER:
-            _check_unknown("Dependency", unknown, _DEPENDENCY_KEYS)
-            self.src_op = _stage_name("Dependency", "src_op", src_op)
-            self.dst_op = _stage_name("Dependency", "dst_op", dst_op)
+            check_unknown("Dependency", unknown, _DEPENDENCY_KEYS)
+            self.functions = functions_among(src_op, dst_op)
+            self.src_op = stage_name("Dependency", "src_op", src_op)
+            self.dst_op = stage_name("Dependency", "dst_op", dst_op)
             self.src_buffer = _buffer("Dependency", "src_buffer", src_buffer)
             self.dst_buffer = _buffer("Dependency", "dst_buffer", dst_buffer)
             self.src_tile_idx = _range("src_tile_idx", src_tile_idx)
@@ -85,8 +89,9 @@ class BroadcastDep:
         self, src_op: object, dst_ops: Sequence[object], buffer_name: str | None = None, **unknown: object
     ) -> None:
         with PLACED_AT_CALLER:
-            _check_unknown("BroadcastDep", unknown, ("src_op", "dst_ops", "buffer_name"))
-            self.src_op = _stage_name("BroadcastDep", "src_op", src_op)
+            check_unknown("BroadcastDep", unknown, ("src_op", "dst_ops", "buffer_name"))
+            self.functions = functions_among(src_op, dst_ops)
+            self.src_op = stage_name("BroadcastDep", "src_op", src_op)
             self.dst_ops = _stage_names("BroadcastDep", "dst_ops", dst_ops)
             self.buffer_name = _buffer("BroadcastDep", "buffer_name", buffer_name)
 
@@ -116,12 +121,13 @@ class GatherDep:
         **unknown: object,
     ) -> None:
         with PLACED_AT_CALLER:
-            _check_unknown("GatherDep", unknown, ("src_ops", "dst_op", "reduction", "buffer_name"))
+            check_unknown("GatherDep", unknown, ("src_ops", "dst_op", "reduction", "buffer_name"))
+            self.functions = functions_among(src_ops, dst_op)
             self.src_ops = _stage_names("GatherDep", "src_ops", src_ops)
-            self.dst_op = _stage_name("GatherDep", "dst_op", dst_op)
+            self.dst_op = stage_name("GatherDep", "dst_op", dst_op)
             self.buffer_name = _buffer("GatherDep", "buffer_name", buffer_name)
             if reduction not in REDUCTIONS:
-                raise _value("GatherDep", "reduction", reduction, f"one of {', '.join(REDUCTIONS)}")
+                raise option_value("GatherDep", "reduction", reduction, f"one of {', '.join(REDUCTIONS)}")
             self.reduction = reduction
 
     def expand(self) -> tuple[Dependency, ...]:
@@ -133,34 +139,50 @@ class GatherDep:
         return f"GatherDep({self.reduction} of {self.buffer_name or '?'} of {sources} -> {self.dst_op})"
 
 
-AnyDependency = Union[Dependency, BroadcastDep, GatherDep]
+AnyDependency = Union[Dependency, BroadcastDep, GatherDep, "Barrier"]
 
 
-def _check_unknown(what: str, unknown: dict[str, object], keys: tuple[str, ...]) -> None:
+def check_unknown(what: str, unknown: dict[str, object], keys: tuple[str, ...]) -> None:
+    """Raise UserError ``unknown-option`` for the first of `unknown`."""
     for option in unknown:
         raise UserError("unknown-option", None, what=what, option=option, hint=nearest(option, keys))
 
 
-def _value(what: str, option: str, value: object, wants: str) -> UserError:
+def option_value(what: str, option: str, value: object, wants: str) -> UserError:
+    """Return the UserError for a wrong value of an option."""
     return UserError("option-value", None, what=what, option=option, value=value, wants=wants)
 
 
-def _stage_name(what: str, key: str, stage: object) -> str:
+def stage_name(what: str, key: str, stage: object) -> str:
+    """Return the name of a stage given by name or as a tile function; raises UserError ``option-value``."""
     name = stage if isinstance(stage, str) else getattr(stage, "name", None)
     if not isinstance(name, str) or not name:
-        raise _value(what, key, stage, "the name of a stage or a tile function")
+        raise option_value(what, key, stage, "the name of a stage or a tile function")
     return name
+
+
+def functions_among(*values: object) -> dict[str, Any]:
+    """Return the tile functions among `values`, lists and dicts looked into, by their names."""
+    found: dict[str, Any] = {}
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            found |= functions_among(*value)
+        elif isinstance(value, dict):
+            found |= functions_among(*value.values())
+        elif isinstance(name := getattr(value, "name", None), str):
+            found[name] = value
+    return found
 
 
 def _stage_names(what: str, key: str, stages: object) -> tuple[str, ...]:
     if not isinstance(stages, (list, tuple)) or not stages:
-        raise _value(what, key, stages, "a list of at least one stage")
-    return tuple(_stage_name(what, key, stage) for stage in stages)
+        raise option_value(what, key, stages, "a list of at least one stage")
+    return tuple(stage_name(what, key, stage) for stage in stages)
 
 
 def _buffer(what: str, key: str, name: str | None) -> str | None:
     if name is not None and not isinstance(name, str):
-        raise _value(what, key, name, "the name of a parameter")
+        raise option_value(what, key, name, "the name of a parameter")
     return name
 
 
@@ -168,7 +190,7 @@ def _range(key: str, value: object) -> TileRange:
     try:
         return read_range(value)
     except ValueError:
-        raise _value("Dependency", key, value, WANTS_RANGE) from None
+        raise option_value("Dependency", key, value, WANTS_RANGE) from None
 
 
 class DependencyGraph:
@@ -187,7 +209,7 @@ class DependencyGraph:
                 self.dependencies.append(_dependency(dependency))
 
     def add(self, dependency: AnyDependency) -> DependencyGraph:
-        """Append a link and return the graph; raises UserError ``option-value`` for anything else."""
+        """Append a link or a barrier and return the graph; raises UserError ``option-value`` for anything else."""
         with PLACED_AT_CALLER:
             self.dependencies.append(_dependency(dependency))
         return self
@@ -201,10 +223,13 @@ def _check_stages(stages: tuple[Any, ...]) -> None:
 
     for stage in stages:
         if not isinstance(stage, TileFunction):
-            raise _value("DependencyGraph", "stages", stage, "a list of tile functions")
+            raise option_value("DependencyGraph", "stages", stage, "a list of tile functions")
 
 
 def _dependency(value: object) -> AnyDependency:
-    if isinstance(value, (Dependency, BroadcastDep, GatherDep)):
+    from pypto.barriers import Barrier
+
+    if isinstance(value, (Dependency, BroadcastDep, GatherDep, Barrier)):
         return value
-    raise _value("DependencyGraph.add", "dependency", value, "a pypto.Dependency, BroadcastDep or GatherDep")
+    wants = "a pypto.Dependency, BroadcastDep, GatherDep, Barrier or BarrierConfig"
+    raise option_value("DependencyGraph.add", "dependency", value, wants)

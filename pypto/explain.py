@@ -12,6 +12,7 @@ from pypto.ir.nodes import Module, Parameter, TileType
 from pypto.meaning import Meaning
 from pypto.schedule import what_options_did
 from pypto.subject import Subject, TracedSubject
+from pypto.tile_plan import is_concrete, plan_tiles
 
 _MEANINGS = {
     "whole": "WHOLE: the body applies to the whole arguments; tiles are only schedule",
@@ -29,6 +30,7 @@ def explain(subject: Subject, options: Options, target: str, built: Built | None
         lines += _meaning_lines(subject, built)
         lines += _argument_lines(built.module)
         lines += _intermediate_lines(built.module)
+        lines += _plan_lines(subject, options, built)
         lines += _phase_lines(built)
         lines += _indented("notes", built.notes)
     lines += _indented("options", what_options_did(options, target))
@@ -79,6 +81,14 @@ def size_in_bytes(type_: TileType) -> int | None:
 def _intermediate_lines(module: Module) -> list[str]:
     lines = [f"{item.name}: {item.type}{_bytes(item)}" for item in module.intermediates]
     return _indented("intermediates in memory between stages", tuple(lines))
+
+
+def _plan_lines(subject: Subject, options: Options, built: Built) -> list[str]:
+    """Return the schedule of a graph of several stages: phases, and the barriers between them."""
+    if not isinstance(subject, TracedSubject) or len(subject.graph.stages) < 2 or not is_concrete(built.module):
+        return []
+    plan = plan_tiles(subject.graph, options.aicore_num, built.program)
+    return _indented("tile graph", tuple(str(plan).splitlines()))
 
 
 def _phase_lines(built: Built) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.dependencies import AnyDependency, Dependency, GatherDep
 from pypto.ir.base.errors import UserError
-from pypto.links import Link, Pick, Port, launch_parameters, links_by_name, resolve
+from pypto.links import Link, Pick, Port, Wait, launch_parameters, links_by_name, resolve, resolve_barriers
 from pypto.tile_function import TileFunction
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Graph:
 
     `names[i]` maps the parameters of stage i to names of the module: a launch argument or an intermediate.
     `signature` is that of a launch: the unlinked parameters in order of first appearance. `joins` are the arrays that
-    are put together before a stage runs; `dependencies` is what the user asked for.
+    are put together before a stage runs; `dependencies` is what the user asked for, `waits` its barriers.
     """
 
     stages: tuple[TileFunction, ...]
@@ -53,6 +53,7 @@ class Graph:
     signature: inspect.Signature
     joins: tuple[Join, ...] = ()
     dependencies: tuple[AnyDependency, ...] = ()
+    waits: tuple[Wait, ...] = ()
 
     @property
     def name(self) -> str:
@@ -147,19 +148,34 @@ def _gather(destination: TileFunction, members: Sequence[tuple[TileFunction, Map
     return GatherDep([source for source, _ in members], destination, members[0][1]["reduction"], name)
 
 
-def link_stages(stages: Sequence[TileFunction], dependencies: Sequence[AnyDependency] = ()) -> Graph:
+def link_stages(
+    stages: Sequence[TileFunction], dependencies: Sequence[AnyDependency] = (), unordered: bool = False
+) -> Graph:
     """Return the graph of `stages`: linked as `dependencies` say, or by equal parameter names when there are none.
+
+    With `unordered`, stages may write one launch argument without a barrier between them.
 
     Raises UserError of the catalogue's group `graph`.
     """
     if not stages:
         raise UserError("empty-graph", None)
     _check_names(stages)
-    links = resolve(stages, dependencies) if dependencies else links_by_name(stages)
-    order = _order(stages, links)
+    waits = resolve_barriers(stages, dependencies)
+    links = resolve(stages, dependencies)
+    if not links:
+        links = links_by_name(stages)
+    order = _order(stages, links, waits)
     place = {number: position for position, number in enumerate(order)}
     moved = [replace(link, source=place[link.source], destination=place[link.destination]) for link in links]
-    return _assemble(tuple(stages[number] for number in order), tuple(moved), tuple(dependencies))
+    graph = _assemble(
+        tuple(stages[number] for number in order), tuple(moved), [_moved(wait, place) for wait in waits], unordered
+    )
+    return replace(graph, dependencies=tuple(dependencies))
+
+
+def _moved(wait: Wait, place: Mapping[int, int]) -> Wait:
+    before = tuple((place[number], tiles) for number, tiles in wait.before)
+    return replace(wait, before=before, after=(place[wait.after[0]], wait.after[1]))
 
 
 def _check_names(stages: Sequence[TileFunction]) -> None:
@@ -173,13 +189,18 @@ def _check_names(stages: Sequence[TileFunction]) -> None:
 # -- order, names, signature
 
 
-def _order(stages: Sequence[TileFunction], links: Sequence[Link]) -> list[int]:
-    """Return the stages so that producers come before consumers, else in the order given; a cycle is a UserError."""
+def _order(stages: Sequence[TileFunction], links: Sequence[Link], waits: Sequence[Wait]) -> list[int]:
+    """Return the stages so that those waited for come before those that wait, else in the order given.
+
+    Raises UserError ``dependency-cycle``, or ``barrier-deadlock`` when a barrier is part of the cycle.
+    """
+    edges = [(link.source, link.destination) for link in links]
+    edges += [(number, wait.after[0]) for wait in waits for number, _ in wait.before]
     waiting = [0] * len(stages)
     consumers: dict[int, list[int]] = {}
-    for link in links:
-        waiting[link.destination] += 1
-        consumers.setdefault(link.source, []).append(link.destination)
+    for source, destination in edges:
+        waiting[destination] += 1
+        consumers.setdefault(source, []).append(destination)
     ready = [number for number, count in enumerate(waiting) if count == 0]
     order: list[int] = []
     while ready:
@@ -190,24 +211,34 @@ def _order(stages: Sequence[TileFunction], links: Sequence[Link]) -> list[int]:
             if waiting[consumer] == 0:
                 heapq.heappush(ready, consumer)
     if len(order) < len(stages):
-        raise _cycle_error(stages, links, set(order))
+        raise _cycle_error(stages, links, waits, set(order))
     return order
 
 
-def _cycle_error(stages: Sequence[TileFunction], links: Sequence[Link], order: set[int]) -> UserError:
-    before = {link.destination: link.source for link in links if link.source not in order}
+def _cycle_error(
+    stages: Sequence[TileFunction], links: Sequence[Link], waits: Sequence[Wait], order: set[int]
+) -> UserError:
+    before: dict[int, tuple[int, str]] = {}
+    for position, wait in enumerate(waits):
+        for number, _ in wait.before:
+            if number not in order:
+                before[wait.after[0]] = number, f"barrier {position} -> "
+    before.update({link.destination: (link.source, "") for link in links if link.source not in order})
     number = next(number for number in range(len(stages)) if number not in order)
     path: list[int] = []
     while number not in path:
         path.append(number)
-        number = before[number]
-    cycle = [*path[path.index(number) :], number][::-1]
-    names = " -> ".join(stages[item].name for item in cycle)
-    return UserError("dependency-cycle", stages[number].location, cycle=names)
+        number = before[number][0]
+    cycle = path[path.index(number) :][::-1]
+    names = stages[cycle[-1]].name
+    for item in cycle:
+        names += f" -> {before[item][1]}{stages[item].name}"
+    name = "barrier-deadlock" if any(before[item][1] for item in cycle) else "dependency-cycle"
+    return UserError(name, stages[number].location, cycle=names)
 
 
 def _assemble(
-    stages: tuple[TileFunction, ...], links: tuple[Link, ...], dependencies: tuple[AnyDependency, ...]
+    stages: tuple[TileFunction, ...], links: tuple[Link, ...], waits: Sequence[Wait], unordered: bool
 ) -> Graph:
     produced = {link.source_port for link in links}
     linked = {link.destination_port for link in links}
@@ -217,7 +248,8 @@ def _assemble(
         for item in launch_parameters(stage)
         if (number, item.name) not in linked and (number, item.name) not in produced
     ]
-    _check_outputs(stages, launch)
+    if not unordered:
+        _check_outputs(stages, launch, _successors(links, waits))
     joined = _joined_ports(stages, links)
     arrays = _array_names(stages, links, joined, {item.name for _, item in launch})
     names = tuple(
@@ -226,7 +258,7 @@ def _assemble(
     )
     _check_connected(stages, names, links)
     joins = tuple(_join(port, members, arrays[port]) for port, members in sorted(joined.items()))
-    return Graph(stages, links, names, _signature([item for _, item in launch]), joins, dependencies)
+    return Graph(stages, links, names, _signature([item for _, item in launch]), joins, waits=tuple(waits))
 
 
 def _joined_ports(stages: Sequence[TileFunction], links: Iterable[Link]) -> dict[Port, list[Link]]:
@@ -257,14 +289,40 @@ def _join(port: Port, members: Sequence[Link], name: str) -> Join:
     return Join(*port, sources, name, members[0].reduction, picks)
 
 
-def _check_outputs(stages: tuple[TileFunction, ...], launch: list[tuple[int, inspect.Parameter]]) -> None:
-    """Raise UserError ``output-twice`` when two stages write unlinked parameters of one name."""
+def _successors(links: Iterable[Link], waits: Iterable[Wait]) -> dict[int, set[int]]:
+    """Return the stages that wait for each stage."""
+    after: dict[int, set[int]] = {}
+    for link in links:
+        after.setdefault(link.source, set()).add(link.destination)
+    for wait in waits:
+        for number, _ in wait.before:
+            after.setdefault(number, set()).add(wait.after[0])
+    return after
+
+
+def _leads_to(after: Mapping[int, set[int]], first: int, second: int) -> bool:
+    """Return whether stage `second` waits for `first`, directly or through others."""
+    seen, pending = {first}, [first]
+    while pending:
+        following = {number for number in after.get(pending.pop(), ()) if number <= second} - seen
+        seen |= following
+        pending += following
+    return second in seen
+
+
+def _check_outputs(
+    stages: tuple[TileFunction, ...], launch: list[tuple[int, inspect.Parameter]], after: Mapping[int, set[int]]
+) -> None:
+    """Raise UserError ``output-twice`` when two stages write unlinked parameters of one name and nothing orders
+    them.
+    """
     writers: dict[str, int] = {}
     for number, item in launch:
         if item.name not in stages[number].outputs:
             continue
-        if item.name in writers:
-            first, second = stages[writers[item.name]].name, stages[number].name
+        before = writers.get(item.name)
+        if before is not None and not _leads_to(after, before, number):
+            first, second = stages[before].name, stages[number].name
             raise UserError("output-twice", stages[number].location, first=first, second=second, parameter=item.name)
         writers[item.name] = number
 

@@ -10,11 +10,13 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pypto.dependencies import AnyDependency, Dependency, GatherDep
+from pypto.barriers import Barrier, Group
+from pypto.dependencies import AnyDependency, BroadcastDep, Dependency, GatherDep
 from pypto.ir.base.errors import UserError, nearest
 from pypto.schedule import declared
 from pypto.tile_function import TileFunction
 from pypto.tile_indices import TILE, TileRange, apply_mapping, show_range
+from pypto.tile_indices import Mapping as TileMapping
 
 Port = tuple[int, str]
 """A stage's number and one of its parameters."""
@@ -48,6 +50,18 @@ class Link:
         return self.destination, self.destination_buffer
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A resolved barrier: `before` and `after` are stage numbers with their tiles; `picks` pairs single tiles (tile of
+    `after`, tile of the only stage in `before`), None when all of `after` wait for all of `before`.
+    """
+
+    before: tuple[tuple[int, range], ...]
+    after: tuple[int, range]
+    picks: tuple[Pick, ...] | None
+    barrier: Barrier
+
+
 def launch_parameters(stage: TileFunction) -> tuple[inspect.Parameter, ...]:
     """Return the parameters that a launch passes: all but the block id that the grid provides."""
     return tuple(item for item in stage.parameters if not (stage.uses_block_id and item.name == "tile_id"))
@@ -66,11 +80,19 @@ def resolve(stages: Sequence[TileFunction], dependencies: Sequence[AnyDependency
     resolver = _Resolver(stages, {stage.name: number for number, stage in enumerate(stages)})
     links: list[Link] = []
     for dependency in dependencies:
+        if isinstance(dependency, Barrier):
+            continue
         found = resolver.links(dependency)
         _check_ends(stages, links, found, resolver)
         links += found
     _check_covered(stages, resolver.incoming)
     return links
+
+
+def resolve_barriers(stages: Sequence[TileFunction], dependencies: Sequence[AnyDependency]) -> list[Wait]:
+    """Return the barriers among `dependencies`, their stages and tiles checked."""
+    resolver = _Resolver(stages, {stage.name: number for number, stage in enumerate(stages)})
+    return [resolver.wait(item) for item in dependencies if isinstance(item, Barrier)]
 
 
 @dataclass(slots=True)
@@ -84,6 +106,7 @@ class _Resolver:
             return [self.link(dependency)]
         if isinstance(dependency, GatherDep):
             return self.gather(dependency)
+        assert isinstance(dependency, BroadcastDep)
         return [self.link(item) for item in dependency.expand()]
 
     def link(self, dependency: Dependency) -> Link:
@@ -117,7 +140,25 @@ class _Resolver:
             _destination_buffer(self.stages[destination], source_buffer, dependency),
         )
 
-    def find(self, name: str, dependency: Dependency) -> int:
+    def wait(self, barrier: Barrier) -> Wait:
+        before = tuple(self.group(group, barrier) for group in barrier.before)
+        after = self.group(barrier.after, barrier)
+        if barrier.mapping is None:
+            return Wait(before, after, None, barrier)
+        (number, sources), (destination, tiles) = before[0], after
+        source, target = self.stages[number], self.stages[destination]
+        counts = tile_count(source) or 1, tile_count(target) or 1
+        picks = tuple(
+            (tile, _mapped(barrier, barrier.mapping, tile, sources, counts, source, target)) for tile in tiles
+        )
+        return Wait(before, after, picks, barrier)
+
+    def group(self, group: Group, barrier: Barrier) -> tuple[int, range]:
+        number = self.find(group.stage, barrier)
+        stage = self.stages[number]
+        return number, _tiles(barrier, stage, group.tiles, tile_count(stage) or 1)
+
+    def find(self, name: str, dependency: object) -> int:
         number = self.numbers.get(name)
         if number is not None:
             return number
@@ -199,13 +240,14 @@ def _picks(dependency: Dependency, source: TileFunction, destination: TileFuncti
             raise _counts_error(dependency, source, destination, len(sources), len(tiles))
         chosen = list(sources) * len(tiles) if len(sources) == 1 else list(sources)
     else:
-        chosen = [_mapped(dependency, tile, sources, (source_count, count), source, destination) for tile in tiles]
+        counted = source_count, count
+        chosen = [_mapped(dependency, mapping, tile, sources, counted, source, destination) for tile in tiles]
     picks = tuple(zip(tiles, chosen, strict=True))
     same = source_count in (1, count) and all(tile == read or source_count == 1 for tile, read in picks)
     return None if same and len(picks) == count else picks
 
 
-def _tiles(dependency: Dependency, stage: TileFunction, tiles: TileRange, count: int) -> range:
+def _tiles(dependency: object, stage: TileFunction, tiles: TileRange, count: int) -> range:
     first, last = tiles or (0, count - 1)
     if last >= count:
         raise UserError(
@@ -221,15 +263,15 @@ def _tiles(dependency: Dependency, stage: TileFunction, tiles: TileRange, count:
 
 
 def _mapped(
-    dependency: Dependency,
+    dependency: object,
+    mapping: TileMapping,
     tile: int,
     sources: range,
     counts: tuple[int, int],
     source: TileFunction,
     destination: TileFunction,
 ) -> int:
-    assert dependency.mapping is not None
-    value = apply_mapping(dependency.mapping, tile, *counts)
+    value = apply_mapping(mapping, tile, *counts)
     try:
         number = operator.index(value)  # type: ignore[arg-type]  # anything may come from a callable
     except TypeError:

@@ -87,12 +87,13 @@ _ON_DEVICE = {
     "tile_k": "recorded with the kernel; nothing here contracts an axis on the cube core",
     "shape": _WISH,
     "aicore_num": "at most that many vector cores are used",
-    "enable_double_buffer": "recorded as buffer_depth; the passes of this version give every buffer one slot",
-    "enable_pipeline": "recorded as pipeline; the pipes overlap as far as the flags of the planned IR allow",
+    "enable_double_buffer": "two slots for what copies fill or empty in a loop, where they fit; otherwise one",
+    "enable_pipeline": "without it, buffers of loops get two slots only when asked for",
     "l1_workspace_mb": "recorded; vector kernels use the unified buffer, none of L1",
     "fusion_boundary": "intermediates stay in the unified buffer: vector cores reach no L1",
 }
 _EVERYWHERE = {
+    "barrier": "orders the tiles of stages",
     "dependency": "links the stages",
     "dependency_graph": "links the stages",
     "enable_fusion": "the parts are one kernel",
@@ -114,13 +115,13 @@ def _effect(key: str, options: Options, target: str) -> str:
 def _buffer_lines(buffer: BufferConfig, target: str) -> Iterator[str]:
     place = "" if target in ("ascendc", "npu") else f" (no effect on target {target})"
     if buffer.strategy is not None:
-        yield f"buffer strategy {buffer.strategy.name}: recorded; the passes of this version use one slot{place}"
+        yield f"buffer strategy {buffer.strategy.name}: that many slots for what copies fill or empty in a loop{place}"
     if buffer.buffer_size_per_tile is not None:
         yield f"buffer_size_per_tile={buffer.buffer_size_per_tile}: checked against the largest buffer{place}"
     if buffer.enable_async_copy is not None:
         yield f"enable_async_copy={buffer.enable_async_copy}: copies run on their own pipes in any case{place}"
     if buffer.enable_prefetch is not None:
-        yield f"enable_prefetch={buffer.enable_prefetch}: recorded; needs more than one slot per buffer{place}"
+        yield f"enable_prefetch={buffer.enable_prefetch}: recorded; copies run ahead by the slots that there are{place}"
     if buffer.overlap_compute_ratio is not None:
         ratio = buffer.overlap_compute_ratio
         yield f"overlap_compute_ratio={ratio}: a target; nothing measures it in this version{place}"

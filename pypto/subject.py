@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pypto.barriers import Barrier
 from pypto.config import Options
 from pypto.dependencies import AnyDependency, BroadcastDep, DependencyGraph, GatherDep
 from pypto.graph import Graph, from_networkx, link_stages
@@ -118,9 +119,11 @@ class ModuleSubject:
 Subject = TracedSubject | ModuleSubject
 
 
-def read_subject(what: Any, dependencies: Sequence[AnyDependency] = ()) -> Subject:
+def read_subject(what: Any, dependencies: Sequence[AnyDependency] = (), *, unordered: bool = False) -> Subject:
     """Return the subject of `compile`: a tile function, a list of them, a DependencyGraph, a networkx graph, a module
     or a `.pto` path.
+
+    `unordered`: stages may write one launch argument in an order that nothing fixes.
 
     Raises UserError ``cannot-compile``, ``pto-file``, those of the catalogue's groups `graph` and `text`.
     """
@@ -134,12 +137,12 @@ def read_subject(what: Any, dependencies: Sequence[AnyDependency] = ()) -> Subje
         for stage in what:
             if not isinstance(stage, TileFunction):
                 raise UserError("cannot-compile", None, what=_described(stage))
-        return TracedSubject(link_stages(what, dependencies))
+        return TracedSubject(link_stages(what, dependencies, unordered))
     if isinstance(what, DependencyGraph):
-        return TracedSubject(link_stages(stages_of(what), (*what.dependencies, *dependencies)))
+        return TracedSubject(link_stages(stages_of(what), (*what.dependencies, *dependencies), unordered))
     if hasattr(what, "nodes") and hasattr(what, "edges"):
         stages, own = from_networkx(what)
-        return TracedSubject(link_stages(stages, (*own, *dependencies)))
+        return TracedSubject(link_stages(stages, (*own, *dependencies), unordered))
     raise UserError("cannot-compile", None, what=_described(what))
 
 
@@ -153,11 +156,13 @@ def stages_of(graph: DependencyGraph) -> tuple[TileFunction, ...]:
     stages: dict[TileFunction, None] = {}
     for dependency in graph.dependencies:
         for name in _mentioned(dependency):
-            stages[find_stage(name, repr(dependency))] = None
+            stages[dependency.functions.get(name) or find_stage(name, repr(dependency))] = None
     return tuple(stages)
 
 
 def _mentioned(dependency: AnyDependency) -> tuple[str, ...]:
+    if isinstance(dependency, Barrier):
+        return (*(group.stage for group in dependency.before), dependency.after.stage)
     if isinstance(dependency, BroadcastDep):
         return dependency.src_op, *dependency.dst_ops
     if isinstance(dependency, GatherDep):

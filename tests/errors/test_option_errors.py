@@ -75,6 +75,7 @@ def test_unknown_key_of_dependency():
         ("enable_pipeline", 1, "True or False"),
         ("dependency", "a->b", "a pypto.Dependency, BroadcastDep or GatherDep"),
         ("dependency_graph", [], "a pypto.DependencyGraph"),
+        ("barrier", 1, "a pypto.BarrierConfig, a pypto.Barrier or a list of them"),
         ("buffer", "double", "a pypto.BufferConfig"),
         ("fusion_boundary", "L3", "one of GM, L1, UB"),
         ("l1_workspace_mb", -1, "a positive number of megabytes"),
@@ -90,7 +91,6 @@ def test_wrong_values(key, value, wants):
 @pytest.mark.parametrize(
     "keys",
     [
-        {"barrier": object()},
         {"enable_hybrid": True},
         {"extern_kernels": ["f"]},
         {"enable_fusion": False},

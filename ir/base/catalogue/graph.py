@@ -17,6 +17,18 @@ ENTRIES: dict[str, Entry] = {
         "stage {stage!r} reads {parameter!r}, which more than one earlier stage writes: {producers}",
         "say which one with pypto.Dependency(src_op=, dst_op=, src_buffer=, dst_buffer=)",
     ),
+    "barrier-deadlock": Entry(
+        "the stages wait for each other in a circle: {cycle}",
+        "remove one of these barriers, or list its participants in the order in which they run",
+    ),
+    "barrier-ids": Entry(
+        "{count} barriers are open in phase {phase}, and cores have {limit} flags to order each other",
+        "join barriers into one: a pypto.Barrier takes a list of stages as before=",
+    ),
+    "barrier-timeout": Entry(
+        "{barrier}: a tile waits {wait} us in the model of time, and timeout_us is {timeout}",
+        "give a longer timeout_us, more even tiles, or sync_mode=SYNC_MODE.NON_BLOCKING",
+    ),
     "consumer-overwrites": Entry(
         "the link {link} ends in parameter {parameter!r}, which stage {stage!r} overwrites without reading it",
         "link a parameter that {stage!r} reads",
@@ -71,6 +83,10 @@ ENTRIES: dict[str, Entry] = {
         "{link}: the mapping gives {value!r} for tile {tile} of {destination!r}, which is none of the tiles "
         "{first}..{last} of {source!r}",
         "the mapping takes the destination's tile number and gives the number of the source tile that it reads",
+    ),
+    "no-tile-graph": Entry(
+        "{kernel!r} was read from PTO IR and has no tile graph",
+        "pass a pypto.DependencyGraph, a list of tile functions or a networkx graph",
     ),
     "not-a-stage": Entry(
         "node {node!r} of the graph has no tile function", "add it as graph.add_node(name, stage=tile_function)"
