@@ -232,11 +232,9 @@ T ReadGmByPassDCache(T* address, Location at = Location::here())
         return value;
     }
     ascendc_host::core().scheduler->yield();
+    std::unique_lock<std::mutex> guard(buffer->mutex);
+    std::memcpy(&value, start, sizeof(T));
     ascendc_host::core().acquire_remote(ascendc_host::published_clocks().get(start));
-    {
-        std::unique_lock<std::mutex> guard(buffer->mutex);
-        std::memcpy(&value, start, sizeof(T));
-    }
     return value;
 }
 
