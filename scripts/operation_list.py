@@ -13,8 +13,8 @@ from pypto.codegen.ascendc.emitter import emit
 from pypto.codegen.ascendc.rules import RULES
 from pypto.ir.base.errors import CompilerBug, UserError
 from pypto.ir.builder import Builder
-from pypto.ir.dtypes import BOOL, F32, F64, I64, DType
-from pypto.ir.nodes import Kernel, Level, Load, Module, Parameter, Role, Store, TileType, Value, whole
+from pypto.ir.dtypes import BOOL, F32, F64, I32, I64, DType
+from pypto.ir.nodes import Attribute, Kernel, Level, Load, Module, Parameter, Role, Store, TileType, Value, whole
 from pypto.ir.operations.definition import Category, OperationDefinition
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.manager import run_passes
@@ -34,13 +34,22 @@ TITLES = {
     Category.INDEXING: "Indexing: elements chosen by numbers in a tile",
     Category.CONSTANT: "Values without operands",
 }
+ATTRIBUTES: dict[Category, dict[str, Attribute]] = {
+    Category.ELEMENTWISE: {},
+    Category.REDUCTION: {"axes": (1,)},
+    Category.ARGUMENT_REDUCTION: {"axis": 1},
+    Category.SCAN: {"axis": 1},
+    Category.SORT: {"axis": 1, "count": 5, "descending": False},
+    Category.INDEXING: {"axis": 1, "wrap": True},
+}
+"""What a kernel of one operation gives it, to see which element types target ascendc takes."""
 
 
 def targets(record: OperationDefinition) -> str:
     """Return which targets take the operation; reference and eager run its NumPy meaning and cpu has a rule for all."""
     if record.category in (Category.VIEW, Category.ASSEMBLY, Category.CONSTANT):
         return "all"
-    if record.category not in (Category.ELEMENTWISE, Category.REDUCTION):
+    if record.category not in ATTRIBUTES:
         return "all" if record.name in RULES else "all but ascendc"
     taken = [dtype for dtype in record.dtypes if takes(record, dtype)]
     if taken == [dtype for dtype in record.dtypes if dtype not in (F64, I64)]:
@@ -51,10 +60,9 @@ def targets(record: OperationDefinition) -> str:
 def takes(record: OperationDefinition, dtype: DType) -> bool:
     """Return whether a kernel of the one operation comes through the passes to AscendC source."""
     builder = Builder()
-    loads = [loaded(builder, name, BOOL if name == "condition" else dtype) for name in record.operands]
-    attributes = {"axes": (1,)} if record.category is Category.REDUCTION else {}
-    if record.name == "cast":
-        attributes = {"dtype": F32}
+    given = {"condition": BOOL, "indices": I32}
+    loads = [loaded(builder, name, given.get(name, dtype)) for name in record.operands]
+    attributes = {"dtype": F32} if record.name == "cast" else ATTRIBUTES[record.category]
     result = builder.operation(record.name, tuple(loads), **attributes)
     builder.append(Store("out", whole(result.type), result))
     arrays = [Parameter(name, load.type, Role.IN) for name, load in zip(record.operands, loads, strict=True)]

@@ -65,7 +65,8 @@ def iota(rewriter: Decomposer, operation: Operation, operands: tuple[Value, ...]
 
 
 def _position(extreme: str) -> Rule:
-    """The smallest number along the axis where the extreme is, or where NaN is, which the extreme then is itself."""
+    """The smallest number along the axis where the extreme is. Where NaN is it is lowered below all others, so that the
+    first NaN comes first, whatever the device's Max makes of one."""
 
     def rule(rewriter: Decomposer, operation: Operation, operands: tuple[Value, ...]) -> Value:
         x = _whole_elements(rewriter, operands[0])
@@ -74,12 +75,17 @@ def _position(extreme: str) -> Rule:
             made = rewriter.call("constant", dtype=I32, value=0, shape=operation.results[0].shape)
             return held_integers.note(rewriter, made, (0, 0))
         wanted = rewriter.call("eq", x, rewriter.call(extreme, x, axes=(axis,)))
-        if x.dtype == F32:
-            wanted = rewriter.call("or", wanted, rewriter.call("ne", x, x))
         numbers = rewriter.call("cast", along(rewriter, x.type.rank, axis, extent), dtype=F32)
-        there = rewriter.call("where", wanted, numbers, number(rewriter, F32, LARGEST_EXACT))
-        first = rewriter.call("cast", rewriter.call("min", there, axes=(axis,)), dtype=I32)
-        return held_integers.note(rewriter, first, (0, extent - 1))
+        far = number(rewriter, F32, LARGEST_EXACT)
+        there = rewriter.call("where", wanted, numbers, far)
+        if operation.operands[0].dtype == F32:
+            lowered = rewriter.call("sub", numbers, far)
+            there = rewriter.call("where", rewriter.call("ne", x, x), lowered, there)
+        first = rewriter.call("min", there, axes=(axis,))
+        if operation.operands[0].dtype == F32:
+            below = rewriter.call("lt", first, number(rewriter, F32, 0.0))
+            first = rewriter.call("where", below, rewriter.call("add", first, far), first)
+        return held_integers.note(rewriter, rewriter.call("cast", first, dtype=I32), (0, extent - 1))
 
     return rule
 

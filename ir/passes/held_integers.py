@@ -35,24 +35,37 @@ def fits(interval: Interval) -> bool:
 
 
 def indices_only(kernel: Kernel) -> frozenset[str]:
-    """Return the names of the values of `kernel` that nothing but indexing operations use, as indices or moved to."""
+    """Return the names of the values of `kernel` that 32 bits do for, however large they are: saturated ones are no
+    element of any axis either, and compare with a number inside of the range of i32 in the same way."""
+    inside = _numbers_inside(kernel)
     uses: dict[str, list[tuple[Statement, int]]] = {}
     for statement in walk(kernel.body):
         for position, value in enumerate(operands(statement)):
             uses.setdefault(value.name, []).append((statement, position))
     found: set[str] = set()
     for name in reversed(list(uses)):
-        if all(_as_index(statement, position, found) for statement, position in uses[name]):
+        if all(_as_index(statement, position, found, inside) for statement, position in uses[name]):
             found.add(name)
     return frozenset(found)
 
 
-def _as_index(statement: Statement, position: int, found: set[str]) -> bool:
+def _numbers_inside(kernel: Kernel) -> frozenset[str]:
+    """Return the names of the integer constants between the ends of i32."""
+    constants = (item for item in walk(kernel.body) if isinstance(item, Operation) and item.name == "constant")
+    numbers = ((item.results[0].name, item.attribute("value")) for item in constants)
+    return frozenset(name for name, number in numbers if isinstance(number, int) and abs(number) < ALL_I32[1])
+
+
+def _as_index(statement: Statement, position: int, found: set[str], inside: frozenset[str]) -> bool:
     if not isinstance(statement, Operation):
         return False
     category = TABLE[statement.name].category
     if category is Category.INDEXING:
         return position == 1
+    if statement.name in COMPARISONS:
+        return statement.operands[1 - position].name in inside
+    if statement.name == "where":
+        return position > 0 and statement.results[0].name in found
     return category in (Category.VIEW, Category.ASSEMBLY) and statement.results[0].name in found
 
 

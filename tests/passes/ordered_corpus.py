@@ -90,6 +90,17 @@ def loaded_indices(dtype: DType) -> Module:
     return k.module()
 
 
+def targets() -> Module:
+    """What a loss with an ignored class is made of: loaded i64 numbers compared, replaced and used as indices."""
+    k = KernelBuilder("targets")
+    x, classes = k.input("x", (30, 61)), k.input("classes", (30, 1), I64)
+    ignored = k.op("lt", classes, k.number(0, I64))
+    safe = k.op("where", ignored, k.number(0, I64), classes)
+    chosen = k.op("gather", x, safe, axis=1, wrap=False)
+    k.output("out", k.op("where", ignored, k.number(0.0), chosen))
+    return k.module()
+
+
 def scatters(shape: tuple[int, int], axis: int, dtype: DType = F32) -> Module:
     k = KernelBuilder("scatters")
     x = k.input("x", shape, dtype)
@@ -172,6 +183,7 @@ ORDERED: dict[str, Callable[[], Module]] = {
     "gathers_bool": lambda: gathers((21, 35), BOOL),
     "loaded_indices_i64": lambda: loaded_indices(I64),
     "loaded_indices_i32": lambda: loaded_indices(I32),
+    "targets": targets,
     "scatters": lambda: scatters((15, 33), 0),
     "scatters_along": lambda: scatters((15, 33), 1),
     "scatters_u8": lambda: scatters((15, 33), 1, U8),
