@@ -3,7 +3,7 @@
 Axes joined elementwise, by reductions' kept axes, transposition, loads, stores or loops are one *class*. A class is
 *bound* when any use looks across its elements (a reduction, a partial slice, padding, concatenation, a reshape that
 merges or splits it): then a tile's result depends on more than the tile. The front end decides the meaning of a
-kernel from this (DESIGN section 3, "Two meanings"); schedules split classes that are neither bound nor found twice in
+kernel from this (docs/language.md, "Two meanings"); schedules split classes that are neither bound nor found twice in
 one value. A class that a contraction sums over is not bound, but every tile needs all of it: it is *contracted*.
 """
 

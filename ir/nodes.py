@@ -25,7 +25,7 @@ from pypto.ir.index import Extent, Index, Symbol
 
 
 class Level(Enum):
-    """How much of the machine is decided; see DESIGN section 6 (docs/architecture.md)."""
+    """How much of the machine is decided; see docs/ir.md."""
 
     TILE = "tile"
     BUFFERED = "buffered"

@@ -1,6 +1,6 @@
 """What a decorator means for given arguments: the whole arguments at once, each tile alone, or explicit blocks.
 
-The rules are DESIGN section 3, "Two meanings" and "Explicit SPMD" (`docs/language.md`). They look at decorators and
+The rules are in `docs/language.md`. They look at decorators and
 arguments only, never at the schedule. `decide` traces the body once as WHOLE, finds the axes that the body looks
 across (bound axes), and falls back to TILES where a bound axis of the anchor is cut and the decorator's numbers fit.
 """

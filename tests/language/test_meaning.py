@@ -1,4 +1,4 @@
-"""WHOLE, TILES, batch and blocks: what a decorator means for given arguments (DESIGN section 3)."""
+"""WHOLE, TILES, batch and blocks: what a decorator means for given arguments."""
 
 from __future__ import annotations
 
