@@ -31,6 +31,13 @@ def products(shape: tuple[int, ...], axes: tuple[int, ...], dtype: DType = F32) 
     return k.module()
 
 
+def of_nothing() -> Module:
+    k = KernelBuilder("of_nothing")
+    k.output("product", k.op("prod", k.input("x", (4, 0)), axes=(1,)))
+    k.output("all", k.op("all", k.input("m", (0, 3), BOOL), axes=(0,)))
+    return k.module()
+
+
 def scans(shape: tuple[int, ...], axis: int, dtype: DType = F32) -> Module:
     k = KernelBuilder("scans")
     x = k.input("x", shape, dtype)
@@ -164,6 +171,7 @@ ORDERED: dict[str, Callable[[], Module]] = {
     "product_all": lambda: products((3, 4, 2), (0, 1, 2)),
     "product_i32": lambda: products((9, 33), (1,), I32),
     "product_i8": lambda: products((9, 33), (0, 1), I8),
+    "product_of_nothing": of_nothing,
     "scans": lambda: scans((60, 33), 1),
     "scans_across": lambda: scans((33, 70), 0),
     "scans_middle": lambda: scans((5, 6, 7), 1),
