@@ -20,7 +20,7 @@ from pypto.ir.nodes import For, If, Kernel, Level, Operation, Pipe, Statement, w
 from pypto.ir.passes.dependencies import FlagPlan, Plan, plan_of
 from pypto.ir.passes.layout import symbol_ranges
 from pypto.ir.passes.manager import Pass
-from pypto.ir.passes.pipes import Access
+from pypto.ir.passes.pipes import Access, Pipes
 from pypto.ir.passes.remove_implied import needed_plan, without_barrier, without_flag
 from pypto.ir.passes.rotate_buffers import noted
 from pypto.ir.passes.slots import slot
@@ -53,26 +53,43 @@ def insert_synchronisation(kernel: Kernel) -> Kernel:
         made = synchronised(shallow)
         if made is not None:
             return made
-    raise CompilerBug("insert_synchronisation", f"flags of {kernel.name} do not fit {IDS} ids")
+    made = synchronised(noted(_with_at_most(kernel, 1), SERIAL_NOTE), one_at_a_time(kernel))
+    if made is None:
+        raise CompilerBug("insert_synchronisation", f"flags of {kernel.name} do not fit {IDS} ids")
+    return made
+
+
+SERIAL_NOTE = f"{IDS} flag ids are too few for the copies in flight: the pipes take turns"
+
+
+def one_at_a_time(kernel: Kernel) -> Extra:
+    """Return touches of one thing by all statements: each waits for the one before it, which takes few ids."""
+    pipes = Pipes.of(kernel)
+    working = ((number, pipes.pipe(item)) for number, item in enumerate(walk(kernel.body)))
+    return {number: frozenset((Access(pipe, "turn", True),)) for number, pipe in working if pipe is not None}
 
 
 def _with_at_most(kernel: Kernel, depth: int) -> Kernel:
     buffers = tuple(replace(buffer, depth=min(depth, buffer.depth)) for buffer in kernel.buffers)
-    note = f"{IDS} flag ids are too few for {depth + 1} slots per buffer: {depth} are used"
+    if buffers == kernel.buffers:
+        return kernel
+    note = f"{IDS} flag ids are too few for {depth + 1} slots per buffer: {depth} {'is' if depth == 1 else 'are'} used"
     return noted(replace(kernel, buffers=buffers), note)
 
 
-def synchronised(kernel: Kernel) -> Kernel | None:
-    """Return `kernel` with its flags and barriers, or None when ids run out."""
-    found = order(kernel)
+def synchronised(kernel: Kernel, extra: Extra | None = None) -> Kernel | None:
+    """Return `kernel` with its flags and barriers, or None when ids run out; `extra` touches are ordered too."""
+    found = order(kernel, extra)
     return None if found is None else replace(placed(kernel, *found), level=Level.SYNCHRONISED)
 
 
-def order(kernel: Kernel) -> tuple[Plan, list[Ids]] | None:
+def order(kernel: Kernel, start: Extra | None = None) -> tuple[Plan, list[Ids]] | None:
     """Return the flags and barriers of `kernel` and the ids of the flags, or None when ids run out."""
-    extra: Extra = {}
+    extra: Extra = dict(start or {})
     for _ in range(ATTEMPTS):
-        plan = needed_plan(kernel, plan_of(kernel, extra), unnumbered)
+        plan = plan_of(kernel, extra)
+        if start is None:
+            plan = needed_plan(kernel, plan, unnumbered)
         ids, unplaced = choose_ids(plan, traces(kernel, plan))
         if unplaced is None:
             return trimmed(kernel, plan, ids) if extra else (plan, ids)
@@ -183,20 +200,30 @@ def relax(plan: Plan, flag: FlagPlan, extra: Extra) -> bool:
     pair = [item for item in plan.flags if (item.source, item.destination) == (flag.source, flag.destination)]
     forward = [item for item in pair if not item.distance and item is not flag and item.around == flag.around]
     over = [item.waiter for item in forward if item.setter < flag.setter < item.waiter]
-    past = sorted(item.waiter for item in forward if item.waiter <= flag.setter)
+    past = sorted((item.waiter, item.setter) for item in forward if item.waiter <= flag.setter)
     if over and not flag.distance:
-        _link(extra, (flag.setter, flag.source), (min(over), flag.destination))
-    elif past:
-        _link(extra, (past[-IDS] if len(past) >= IDS else past[0], flag.destination), (flag.setter, flag.source))
-    else:
+        return _link(extra, (flag.setter, flag.source), (min(over), flag.destination))
+    if past and not flag.distance:
+        waiter, setter = past[-IDS] if len(past) >= IDS else past[0]
+        if _link(extra, (waiter, flag.destination), (flag.setter, flag.source)):
+            return True
+        # In a loop, the other flag is set again in the next turn: after this one was waited for.
+        return flag.around is not None and _link(extra, (flag.waiter, flag.destination), (setter, flag.source))
+    if flag.distance == 1:
+        turning = [item for item in pair if item.distance and item.around == flag.around]
+        ends = (max(item.setter for item in turning), min(item.waiter for item in turning))
+        return len(turning) > 1 and _link(extra, (ends[0], flag.source), (ends[1], flag.destination))
+    return False
+
+
+def _link(extra: Extra, *touches: tuple[int, Pipe]) -> bool:
+    """Make two statements touch something that nothing else does; return whether they did not already."""
+    links = [Access(pipe, f"order {touches}", True) for _, pipe in touches]
+    if all(link in extra.get(number, frozenset()) for link, (number, _) in zip(links, touches, strict=True)):
         return False
+    for link, (number, _) in zip(links, touches, strict=True):
+        extra[number] = extra.get(number, frozenset()) | {link}
     return True
-
-
-def _link(extra: Extra, *touches: tuple[int, Pipe]) -> None:
-    resource = f"order {len(extra)} {touches}"
-    for number, pipe in touches:
-        extra[number] = extra.get(number, frozenset()) | {Access(pipe, resource, True)}
 
 
 def placed(kernel: Kernel, plan: Plan, ids: list[Ids]) -> Kernel:
