@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pypto.dependencies import DependencyGraph as DependencyGraph
     from pypto.dependencies import GatherDep as GatherDep
     from pypto.fusion_tile import FusionTile as FusionTile
+    from pypto.hierarchy import HierarchicalTiling as HierarchicalTiling
+    from pypto.hierarchy import Scheduler as Scheduler
     from pypto.ir.base.errors import CompilerBug as CompilerBug
     from pypto.ir.base.errors import UserError as UserError
     from pypto.ir.base.settings import settings as settings
@@ -209,6 +211,7 @@ if TYPE_CHECKING:
     from pypto.language import zeros_like as zeros_like
     from pypto.tile_function import fuse as fuse
     from pypto.tile_function import tile as tile
+    from pypto.tiling_level import TilingLevel as TilingLevel
     from pypto.validator import DependencyValidator as DependencyValidator
     from pypto.validator import RaceConditionReport as RaceConditionReport
     from pypto.validator import auto_insert_sync as auto_insert_sync
@@ -241,9 +244,12 @@ _HOMES: dict[str, str] = {
     "DependencyValidator": "pypto.validator",
     "FusionTile": "pypto.fusion_tile",
     "GatherDep": "pypto.dependencies",
+    "HierarchicalTiling": "pypto.hierarchy",
     "RaceConditionReport": "pypto.validator",
     "SYNC_MODE": "pypto.barriers",
+    "Scheduler": "pypto.hierarchy",
     "TileConfig": "pypto.config",
+    "TilingLevel": "pypto.tiling_level",
     "UserError": "pypto.ir.base.errors",
     "auto_insert_sync": "pypto.validator",
     "compile": "pypto.compiler",

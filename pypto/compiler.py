@@ -53,9 +53,10 @@ def compile(  # noqa: A001  # the public name
 ) -> CompiledKernel:
     """Return a kernel that can be executed, printed and saved.
 
-    what: a tile function, a list of them (stages that run in order), a networkx graph of them, or the path of a
-    ``.pto`` file. config: a `TileConfig`, a `BufferConfig` or a dict of their keys: the schedule, which never changes
-    results. target: one of ``cpu``, ``reference``, ``eager``, ``ascendc``, ``npu``; default: the setting `target`.
+    what: a tile function, a list of them (stages that run in order), a `DependencyGraph`, a networkx graph, or the
+    path of a ``.pto`` file. config: a `TileConfig`, a `BufferConfig`, a `Scheduler` or a dict of keys: the schedule,
+    which never changes results. target: one of ``cpu``, ``reference``, ``eager``, ``ascendc``, ``npu``; default: the
+    setting `target`.
     shapes, dtypes: what is known about arguments before the first call, by parameter name (extents are ints, or names
     for unknown ones; one dtype may stand for all).
 
@@ -68,6 +69,8 @@ def compile(  # noqa: A001  # the public name
     with PLACED_AT_CALLER:
         options, dependencies = read_config(config)
         subject = read_subject(what, dependencies)
+        if options.scheduler is not None:
+            options.scheduler.plan_stages(subject.functions, options.aicore_num)
         return CompiledKernel(subject, options, _check_target(target), read_known(subject, shapes, dtypes))
 
 

@@ -17,6 +17,7 @@ from pypto.ir.base.errors import UserError, nearest
 
 if TYPE_CHECKING:
     from pypto.dependencies import AnyDependency, DependencyGraph
+    from pypto.hierarchy import Scheduler
 
 
 class BufferStrategy(Enum):
@@ -71,6 +72,12 @@ def _is_barrier(value: object) -> bool:
     return all(isinstance(item, Barrier) for item in (value if isinstance(value, (list, tuple)) else (value,)))
 
 
+def _is_scheduler(value: object) -> bool:
+    from pypto.hierarchy import Scheduler
+
+    return isinstance(value, Scheduler)
+
+
 def _is_dependency_graph(value: object) -> bool:
     from pypto.dependencies import DependencyGraph
 
@@ -91,6 +98,7 @@ _RULES: dict[str, _Rule] = {
     "dependency": _Rule("a pypto.Dependency, BroadcastDep or GatherDep", _is_dependency),
     "dependency_graph": _Rule("a pypto.DependencyGraph", _is_dependency_graph),
     "barrier": _Rule("a pypto.BarrierConfig, a pypto.Barrier or a list of them", _is_barrier),
+    "scheduler": _Rule("a pypto.Scheduler", _is_scheduler),
     "enable_double_buffer": _FLAG,
     "aicore_num": _NUMBER,
     "enable_profiling": _FLAG,
@@ -192,10 +200,11 @@ class TileConfig:
     tile_num: number of work items. tile_m, tile_k, tile_n: tile of the last two axes (rows, columns) and of the
     contracted axis. shape: the tile as a tuple, instead of tile_m and tile_n. enable_pipeline: overlap copies and
     computing. dependency, dependency_graph: links between the stages of a list. barrier: a `BarrierConfig`, a
-    `Barrier` or a list of them. enable_double_buffer: two slots per buffer. aicore_num: cores used (block_dim).
-    enable_profiling: keep the time of every stage of every launch for `profile()`. buffer: a `BufferConfig`.
-    enable_fusion, fusion_boundary ("L1" or "UB"), l1_workspace_mb, enable_store_clean: where the intermediates of a
-    fused kernel live. output_pto_ir, pto_ir_path: also write the PTO IR to a file.
+    `Barrier` or a list of them. scheduler: a `Scheduler` of coarse and fine tiles. enable_double_buffer: two slots
+    per buffer. aicore_num: cores used (block_dim). enable_profiling: keep the time of every stage of every launch for
+    `profile()`. buffer: a `BufferConfig`. enable_fusion, fusion_boundary ("L1" or "UB"), l1_workspace_mb,
+    enable_store_clean: where the intermediates of a fused kernel live. output_pto_ir, pto_ir_path: also write the PTO
+    IR to a file.
 
     Raises UserError ``unknown-option``, ``option-value`` or ``later-option``.
     """
@@ -290,6 +299,7 @@ class Options:
     aicore_num: int | None = None
     enable_profiling: bool | None = None
     buffer: BufferConfig | None = None
+    scheduler: Scheduler | None = None
     fusion_boundary: str | None = None
     l1_workspace_mb: float | None = None
     output_pto_ir: bool | None = None
@@ -315,7 +325,7 @@ class Options:
 
 
 def read_config(config: object) -> tuple[Options, tuple[AnyDependency, ...]]:
-    """Return the options and the dependencies of a TileConfig, a BufferConfig, a dict of their keys, or None.
+    """Return the options and the dependencies of a TileConfig, a BufferConfig, a Scheduler, a dict of keys, or None.
 
     Raises UserError ``config-type``, ``unknown-option``, ``option-value``, ``later-option`` or ``option-conflict``.
     """
@@ -326,6 +336,8 @@ def read_config(config: object) -> tuple[Options, tuple[AnyDependency, ...]]:
     taken = {key: value for key, value in values.items() if key in names}
     if taken.get("shape") is not None:
         taken["shape"] = tuple(taken["shape"])
+    if taken.get("scheduler") is not None:
+        taken.setdefault("enable_pipeline", taken["scheduler"].enable_coarse_grain_pipeline)
     if taken.get("pto_ir_path") is not None:
         taken["pto_ir_path"] = os.fspath(taken["pto_ir_path"])
     return Options(**taken, given=given), _dependencies(values)
@@ -337,6 +349,8 @@ def _plain(config: object) -> dict[str, Any]:
         return {}
     if isinstance(config, BufferConfig):
         return {"buffer": config}
+    if _is_scheduler(config):
+        return {"scheduler": config}
     if isinstance(config, TileConfig):
         return {key: value for key, value in vars(config).items() if value is not None}
     if not isinstance(config, Mapping):

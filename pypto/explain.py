@@ -33,6 +33,9 @@ def explain(subject: Subject, options: Options, target: str, built: Built | None
         lines += _plan_lines(subject, options, built)
         lines += _phase_lines(built)
         lines += _indented("notes", built.notes)
+    if options.scheduler is not None and subject.functions:
+        plan = options.scheduler.plan_stages(subject.functions, options.aicore_num)
+        lines += _indented("coarse and fine tiles", tuple(str(plan).splitlines()))
     lines += _indented("options", what_options_did(options, target))
     lines.append(f"specialisations in memory: {kept} of at most {current().specializations}")
     return "\n".join(lines)

@@ -81,6 +81,7 @@ def what_options_did(options: Options, target: str) -> Iterator[str]:
 
 _WISH = "recorded with the kernel; the passes of this version choose tiles by what fits the unified buffer"
 _ON_DEVICE = {
+    "scheduler": "coarse tiles are work items; how cores share them and the fine ones is printed above",
     "tile_num": _WISH,
     "tile_m": _WISH,
     "tile_n": _WISH,

@@ -15,6 +15,7 @@ from typing import Any, overload
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.locations import Location
 from pypto.registry import register
+from pypto.tiling_level import TilingLevel
 
 Shape = tuple[int | None, ...]
 
@@ -38,6 +39,7 @@ class TileFunction:
     uses_block_id: bool
     location: Location
     parts: tuple[TileFunction, ...] = ()
+    level: TilingLevel | None = None
     signature: inspect.Signature = field(default_factory=inspect.Signature, repr=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +92,7 @@ def tile(
     shape: Sequence[int | None] | int | None = ...,
     tile_num: int | None = ...,
     name: str | None = ...,
+    level: TilingLevel | None = ...,
     outputs: Sequence[str] | None = ...,
     **unknown: Any,
 ) -> Decorator: ...
@@ -102,22 +105,28 @@ def tile(
     shape: Sequence[int | None] | int | None = None,
     tile_num: int | None = None,
     name: str | None = None,
+    level: TilingLevel | None = None,
     outputs: Sequence[str] | None = None,
     **unknown: Any,
 ) -> TileFunction | Decorator:
     """Mark a function as a tile function: ``@tile`` or ``@tile(shape=(64, 64), tile_num=8)``.
 
     `shape`: extents of one tile, None for a whole axis; leading axes of arguments beyond its rank are a batch.
-    `tile_num`: how many tiles there are. `name`: the name in graphs and dumps (default: the function's). `outputs`:
-    the parameters it writes, where that cannot be seen in its code. Raises UserError ``unknown-option``, ``tile-
-    shape``, ``tile-number``, ``unknown-output`` or ``not-a-function``.
+    `tile_num`: how many tiles there are. `name`: the name in graphs and dumps (default: the function's). `level`: a
+    `TilingLevel`, for a `Scheduler`. `outputs`: the parameters it writes, where that cannot be seen in its code.
+    Raises UserError ``unknown-option``, ``option-value``, ``tile-shape``, ``tile-number``, ``unknown-output`` or
+    ``not-a-function``.
     """
     for option in unknown:
-        valid = ("shape", "tile_num", "name", "outputs")
+        valid = ("shape", "tile_num", "name", "level", "outputs")
         raise UserError("unknown-option", _caller(), option=option, what="tile", hint=nearest(option, valid))
 
+    if level is not None and not isinstance(level, TilingLevel):
+        wants = "TilingLevel.COARSE or TilingLevel.FINE"
+        raise UserError("option-value", _caller(), what="tile", option="level", value=level, wants=wants)
+
     def decorate(plain: Callable[..., Any]) -> TileFunction:
-        return _make(plain, _check_shape(shape, plain), _check_number(tile_num, plain), name, outputs, ())
+        return _make(plain, _check_shape(shape, plain), _check_number(tile_num, plain), name, outputs, level=level)
 
     return decorate if function is None else decorate(function)
 
@@ -155,7 +164,8 @@ def _make(
     tile_num: int | None,
     name: str | None,
     outputs: Sequence[str] | None,
-    parts: tuple[TileFunction, ...],
+    parts: tuple[TileFunction, ...] = (),
+    level: TilingLevel | None = None,
 ) -> TileFunction:
     from pypto.tracing.loops import rewrite_loops
 
@@ -175,6 +185,7 @@ def _make(
         uses_block_id=_uses_block_id(plain),
         location=_location(plain),
         parts=parts,
+        level=level,
         signature=signature,
     )
     register(stage)

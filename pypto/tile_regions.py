@@ -1,8 +1,8 @@
 """Which region of which array each tile of a traced stage reads and writes.
 
 Regions are boxes: per axis the first element and one past the last. They may be larger than what is touched, never
-smaller. A stage whose decorator does not cut it into as many tiles as it says is one unit, as its work items are then
-the compiler's choice.
+smaller. The items of a batch are tiles when the decorator counts them. A stage whose decorator does not cut it into as
+many tiles as it says is one unit, as its work items are then the compiler's choice.
 """
 
 from __future__ import annotations
@@ -84,11 +84,14 @@ class _Cutter:
         self.analysis: AxisAnalysis | None = None
         self.cuts: dict[Axis, tuple[int, int]] = {}  # anchor axis: number among the grid's axes, extent of a tile
         self.anchor = ""
-        if meaning.kind == "tiles":
-            self.grid = tuple(int(extent) for extent in meaning.hidden[meaning.batch :] if isinstance(extent, int))
-        else:
-            self.grid = self.whole_grid()
-        self.batch = meaning.batch
+        hidden = tuple(int(extent) for extent in meaning.hidden if isinstance(extent, int))
+        inner = hidden[meaning.batch :] if meaning.kind == "tiles" else self.whole_grid()
+        batch = hidden[: meaning.batch]
+        whole = math.prod(batch) * math.prod(inner) == stage.tile_num
+        self.grid = batch + inner if whole else inner if math.prod(inner) == stage.tile_num else ()
+        self.skipped = 0 if whole else meaning.batch
+        """Hidden axes that are no axes of the grid: a batch that every tile goes through."""
+        self.first = len(batch) if whole else 0
         self.count = math.prod(self.grid)
         self.numbers = list(itertools.product(*map(range, self.grid)))
 
@@ -114,8 +117,6 @@ class _Cutter:
             if extent > tile:
                 cuts[Axis(self.arrays[anchor.name], position)] = len(grid), tile
                 grid.append(extent // tile)
-        if self.stage.tile_num != math.prod(grid):
-            return ()
         self.analysis, self.cuts, self.anchor = analyse(self.kernel), cuts, self.arrays[anchor.name]
         return tuple(grid)
 
@@ -153,14 +154,13 @@ class _Cutter:
         assert isinstance(tiles, int)
         assert isinstance(extent, int)
         if axis.hidden is not None:
-            number = axis.hidden - self.batch
-            return (number if number >= 0 and tiles > 1 else None), extent, tiles * extent
+            number = axis.hidden - self.skipped
+            return (number if 0 <= number < len(self.grid) and tiles > 1 else None), extent, tiles * extent
         whole = extent if axis.visible else tiles
-        if self.analysis is None or not self.cuts:
+        if self.analysis is None or not self.cuts or not self.grid:
             return None, 0, whole
-        if is_write and name in self.cuts:
-            return *self.cuts[name], whole
-        return *self.joined(self.analysis, name), whole
+        place, tile = self.cuts[name] if is_write and name in self.cuts else self.joined(self.analysis, name)
+        return (None if place is None else place + self.first), tile, whole
 
     def joined(self, analysis: AxisAnalysis, name: Axis) -> tuple[int | None, int]:
         own = analysis.find(name)

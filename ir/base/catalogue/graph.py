@@ -84,6 +84,10 @@ ENTRIES: dict[str, Entry] = {
         "{first}..{last} of {source!r}",
         "the mapping takes the destination's tile number and gives the number of the source tile that it reads",
     ),
+    "no-coarse-tiles": Entry(
+        "none of the tile functions is coarse",
+        "write `@pypto.tile(level=TilingLevel.COARSE, ...)`, or pypto.HierarchicalTiling(coarse=[...])",
+    ),
     "no-tile-graph": Entry(
         "{kernel!r} was read from PTO IR and has no tile graph",
         "pass a pypto.DependencyGraph, a list of tile functions or a networkx graph",
@@ -116,6 +120,10 @@ ENTRIES: dict[str, Entry] = {
     "tiles-uncovered": Entry(
         "tiles {tiles} of parameter {parameter!r} of stage {stage!r} are linked to nothing, other tiles of it are",
         "add a pypto.Dependency for these tiles (dst_tile_idx=)",
+    ),
+    "tiling-levels": Entry(
+        "{stage!r} runs inside a coarse tile or is one, and calls {callee!r}, which is coarse",
+        "make {callee!r} TilingLevel.FINE, or leave its level out",
     ),
     "unknown-stage-parameter": Entry("stage {stage!r} has no parameter called {parameter!r}", "{hint}"),
     "unknown-stage": Entry("the link {link} names a stage {stage!r} that is not in the list", "{hint}"),
