@@ -446,7 +446,7 @@ class _Maker:
     ) -> tuple[tuple[Value, ...] | None, dict[str, Attribute], list[Statement]]:
         """Operations along one axis; indices are zeros, which no axis with elements lacks."""
         axes = [axis for axis, extent in enumerate(x.shape) if extent != 0]
-        if not axes or 0 in x.shape:
+        if not axes or 0 in x.shape or record.level is not Level.TILE:  # the core's own forms need workspaces
             return None, {}, []
         axis = self.source.choice(axes)
         attributes: dict[str, Attribute] = {"axis": axis}
