@@ -369,3 +369,11 @@ def test_five_thousand_stages_link_within_two_seconds():
     assert time.perf_counter() - start < 2
     assert len(graph.links) == 4999
     assert graph.arguments == ("x", "y")
+
+
+def test_generated_kernels_run_as_ascendc():
+    x = grid()
+    out = run([double, increase, take_one], [GatherDep([double, increase], take_one, "sum")], (4, 3), "ascendc", x)
+    assert (out == sum(tiles(x * 2) + tiles(x + 1))).all()
+    out = run([double, take_six], [Dependency(double, take_six, mapping="5 - tile_idx")], (8, 9), "ascendc", x)
+    assert all((got == wanted * 2).all() for got, wanted in zip(tiles(out), tiles(x)[::-1], strict=True))
