@@ -31,8 +31,8 @@ def rotary_embedding(x: Any, cos: Any, sin: Any, interleaved: bool = False) -> T
     """x (..., d) with pairs of elements turned by angles: ``(a cos - b sin, b cos + a sin)``.
 
     Pairs are elements i and i + d/2, or 2i and 2i + 1 when `interleaved`. `cos` and `sin` broadcast to (..., d/2), or
-    to (..., d) with each angle given for both elements of its pair. Source: Su et al., arXiv 2104.09864. Raises UserError
-    ``rotary-width``.
+    to (..., d) with each angle given for both elements of its pair. Source: Su et al., arXiv 2104.09864. Raises
+    UserError ``rotary-width``.
     """
     tile = a_tile(x, "pypto.nn.rotary_embedding")
     angles = [a_tile(item, "pypto.nn.rotary_embedding") for item in (cos, sin)]
