@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from pypto.codegen.llvm import affine, usage
 from pypto.codegen.llvm.evaluation import Evaluation, broadcast, extents
-from pypto.codegen.llvm.program import Access, Array, Task
+from pypto.codegen.llvm.program import Access, Array, NodeKind, Task
 from pypto.ir.dtypes import BOOL, I32, I64, DType
 from pypto.ir.nodes import Attribute, Operation, TileType, Value
 from pypto.ir.operations.rules import broadcast_shapes
@@ -87,6 +87,13 @@ def _append(lowering: Lowering, statement: Operation, array: Array) -> None:
     axes, point = lowering.axes(operand.shape, (_axis(statement),))
     evaluation = lowering.evaluation()
     result = evaluation.evaluate(operand, point)
+    if any(node.kind is NodeKind.CHECKED for node in evaluation.nodes):
+        # Walking an axis reads its elements in an order of its own, where an index would be checked again and again.
+        gathered = lowering.local(operand.type)
+        lowering.write(operand, lambda index: Access(gathered, index))
+        lowering.definitions[operand.name] = gathered
+        evaluation = lowering.evaluation()
+        result = evaluation.evaluate(operand, point)
     settings = tuple(item for item in statement.attributes if item[0] != "axis")
     task = Task(Access(array, point), axes, tuple(evaluation.nodes), result, statement.name, settings)
     lowering.output.append(task)

@@ -127,6 +127,11 @@ def split(tile: Tile, sizes: Any, axis: Any) -> tuple[Tile, ...]:
     return pieces_of(tile, [min(size, extent - start) for start in range(0, extent, size)] or [0], number)
 
 
+def copied(tile: Tile) -> Tile:
+    """Return a tile of its own with the elements of `tile`."""
+    return Tile.of_value(tile.tracer, tile.read(), tile.dtype_)
+
+
 def repeated(tile: Tile, repeats: Any, axis: Any) -> Tile:
     """numpy.repeat: each element several times, one behind the other; None takes all in row-major order."""
     tracer = tile.tracer
@@ -134,7 +139,7 @@ def repeated(tile: Tile, repeats: Any, axis: Any) -> Tile:
         tile, axis = reshaped(tile, -1), 0
     number, count = one_axis(tracer, axis, tile.rank), whole_number(tracer, "repeats", repeats)
     shape = tile.extents
-    wide = broadcasted(widened(tile, number + 1), (*shape[: number + 1], count, *shape[number + 1 :]))
+    wide = copied(broadcasted(widened(tile, number + 1), (*shape[: number + 1], count, *shape[number + 1 :])))
     total = count_along(tile, (number,)) * count
     return reshaped(wide, (*shape[:number], total, *shape[number + 1 :]))
 
@@ -150,7 +155,7 @@ def tiled(tile: Tile, counts: Any) -> Tile:
     shape = (*(1,) * (len(listed) - tile.rank), *tile.extents)
     pairs = tuple(item for extent in shape for item in (1, extent))
     wide = tuple(item for count, extent in zip(listed, shape, strict=True) for item in (count, extent))
-    copies = broadcasted(reshaped(tile, pairs), wide)
+    copies = copied(broadcasted(reshaped(tile, pairs), wide))
     extents = [as_extent(extent) for extent in shape]
     whole = tuple(
         count * extent if isinstance(extent, int) else count * count_along(tile, (number - len(shape) + tile.rank,))

@@ -537,7 +537,7 @@ def loop(grow: Generator) -> bool:
     form = grow.pick(LOOPS)
     name = grow.tile(axes=True, float="0.5" in form)  # carried state keeps its dtype
     extent = grow.values[name].shape[0]
-    if extent == 0:
+    if extent == 0 or name in ("acc", "p", "q", "s"):  # the form binds these itself, in another shape
         return False
     turns = extent if grow.chance(0.7) else grow.integer(0, extent)
     target = f"t{sum(1 for item in grow.values if item.startswith('t'))}"

@@ -509,3 +509,41 @@ def test_threads_see_their_own_mistakes() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(calls, range(4))) == sum((n + t) % 12 >= 9 for n in range(4) for t in range(200))
+
+
+def test_repeats_are_tiles_of_their_own() -> None:
+    @pypto.tile
+    def shifted(x, out, wide):
+        doubled = pypto.repeat(x, 2, 0)
+        doubled += 1
+        out[:] = doubled
+        tiled = np.tile(x, (2, 2))
+        tiled[0] = 7
+        wide[:] = tiled
+
+    x = values((3, 2), special=False)
+    for target in TARGETS:
+        out, wide = np.zeros((6, 2), np.float32), np.zeros((6, 4), np.float32)
+        pypto.compile(shifted, target=target).execute(x, out, wide)
+        expected = np.tile(x, (2, 2))
+        expected[0] = 7
+        np.testing.assert_array_equal(out, np.repeat(x, 2, 0) + 1)
+        np.testing.assert_array_equal(wide, expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 5), (2, 3, 5), (3, 1, 5), (4, 5, 1), (2, 1, 300)])
+def test_order_along_one_axis_of_what_was_ordered_along_another(shape: tuple[int, ...]) -> None:
+    """What a gather gives is walked in an order of its own by sorting and scans."""
+
+    @pypto.tile
+    def twice(x, y, z):
+        first = pypto.sort(x, 1).values
+        y[:] = pypto.sort(first, 2).values
+        z[:] = pypto.cumsum(first, axis=2)
+
+    x = values(shape, special=False)
+    for target in TARGETS:
+        y, z = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
+        pypto.compile(twice, target=target).execute(x, y, z)
+        np.testing.assert_array_equal(y, np.sort(np.sort(x, 1), 2))
+        np.testing.assert_allclose(z, np.cumsum(np.sort(x, 1), 2), rtol=1e-6, atol=1e-5)
