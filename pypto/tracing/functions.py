@@ -80,7 +80,9 @@ def sign_bit(x: Operand) -> Tile:
 def copy_sign(x: Operand, y: Operand) -> Tile:
     """|x| with the sign of y."""
     dtype = result_type(tuple(normal(tracer_of((x, y), "pypto.copysign"), item) for item in (x, y)))
-    size = apply("abs", convert(x, dtype if dtype.is_float else F32))
+    dtype = dtype if dtype.is_float else F32
+    own = isinstance(x, Tile) and x.dtype_ == dtype  # converting would round what f16 and bf16 tiles keep in f32
+    size = apply("abs", x if own else convert(x, dtype))
     return select(sign_bit(y), apply("neg", size), size)
 
 

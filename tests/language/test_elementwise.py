@@ -343,3 +343,17 @@ def test_logical_functions_mix_dtypes() -> None:
         np.testing.assert_array_equal(found, np.logical_and(x, y))
     for found in results(lambda x, y: (x > 0.0).logical_or(y), (x, y), bool):
         np.testing.assert_array_equal(found, np.logical_or(x > 0, y))
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference", "eager"])
+def test_copysign_keeps_what_a_narrow_tile_holds(target: str) -> None:
+    """A tile of f16 is f32 inside a kernel; only an assignment or a cast rounds it."""
+
+    @pypto.tile
+    def signed(x, out):
+        out[:] = pypto.copysign(1.0 / (x + 0.5), -1.0)
+
+    x = np.linspace(0, 3, 70).astype(np.float16)
+    out = np.zeros(70, np.float32)
+    pypto.compile(signed, target=target).execute(x, out)
+    np.testing.assert_array_equal(out, -(np.float32(1) / (x.astype(np.float32) + np.float32(0.5))))
