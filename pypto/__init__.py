@@ -160,6 +160,7 @@ if TYPE_CHECKING:
     from pypto.language import one_hot as one_hot
     from pypto.language import ones as ones
     from pypto.language import ones_like as ones_like
+    from pypto.language import pad as pad
     from pypto.language import positive as positive
     from pypto.language import pow as pow
     from pypto.language import power as power
@@ -225,7 +226,7 @@ _LANGUAGE = (
     "greater greater_equal gt hypot index_add index_copy index_select invert isfinite isinf isnan le left_shift less "
     "less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor logsumexp loop lt "
     "matmul max maximum mean min minimum mod moveaxis mul multiply ne neg negative nn not_equal one_hot ones "
-    "ones_like positive pow power prod rad2deg radians reciprocal remainder repeat repeat_interleave reshape "
+    "ones_like pad positive pow power prod rad2deg radians reciprocal remainder repeat repeat_interleave reshape "
     "right_shift rint roll round rsqrt scatter scatter_add sigmoid sign signbit sin sinh sort split sqrt square "
     "squeeze stack std sub subtract sum swapaxes take take_along_axis tan tanh topk transpose tril triu true_divide "
     "trunc unsqueeze var where zeros zeros_like"

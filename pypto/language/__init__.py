@@ -99,6 +99,7 @@ from pypto.language.mathematics import (
     tanh,
     trunc,
 )
+from pypto.language.nn import pad
 from pypto.language.operators import (
     add,
     bitwise_and,
@@ -276,6 +277,7 @@ __all__ = [
     "one_hot",
     "ones",
     "ones_like",
+    "pad",
     "positive",
     "pow",
     "power",

@@ -547,3 +547,7 @@ def test_order_along_one_axis_of_what_was_ordered_along_another(shape: tuple[int
         pypto.compile(twice, target=target).execute(x, y, z)
         np.testing.assert_array_equal(y, np.sort(np.sort(x, 1), 2))
         np.testing.assert_allclose(z, np.cumsum(np.sort(x, 1), 2), rtol=1e-6, atol=1e-5)
+
+
+def test_pad_has_both_names() -> None:
+    assert pypto.pad is nn.pad
