@@ -14,8 +14,8 @@ from pypto.tracing.tiles import Tile
 from pypto.tracing.values import Ranges, Shape, full, put, reform, spread, take
 
 
-class Reshaped(Storage):
-    """A tile in another shape with the same elements."""
+class Derived(Storage):
+    """Something of another shape that shows elements of `parent`."""
 
     __slots__ = ("_shape", "parent")
 
@@ -33,6 +33,12 @@ class Reshaped(Storage):
     @property
     def shape(self) -> Shape:
         return self._shape
+
+
+class Reshaped(Derived):
+    """A tile in another shape with the same elements."""
+
+    __slots__ = ()
 
     def read(self, tracer: Tracer, ranges: Ranges | None) -> Value:
         value = full(tracer, self.parent.read(), self.parent.rank)
@@ -46,25 +52,10 @@ class Reshaped(Storage):
         self.parent.write(reform(tracer, value, self.parent.extents))
 
 
-class Repeated(Storage):
+class Repeated(Derived):
     """A tile with axes of extent 1 repeated, as `numpy.broadcast_to` shows it: a view that cannot be written."""
 
-    __slots__ = ("_shape", "parent")
-
-    def __init__(self, parent: Tile, shape: Shape) -> None:
-        self.parent, self._shape = parent, shape
-
-    @property
-    def birth(self) -> int:  # type: ignore[override]  # as old as what it shows
-        return self.parent.storage.birth
-
-    @property
-    def dtype(self) -> DType:
-        return self.parent.storage.dtype
-
-    @property
-    def shape(self) -> Shape:
-        return self._shape
+    __slots__ = ()
 
     def read(self, tracer: Tracer, ranges: Ranges | None) -> Value:
         value = spread(tracer, self.parent.read(), self._shape)
@@ -74,25 +65,14 @@ class Repeated(Storage):
         raise tracer.error("broadcast-write", shape=show_shape(self.parent.extents), wide=show_shape(self._shape))
 
 
-class Clipped(Storage):
+class Clipped(Derived):
     """A block of a tile at an offset, which may leave it: elements outside read as `fill` and are not written."""
 
-    __slots__ = ("_shape", "fill", "offset", "parent")
+    __slots__ = ("fill", "offset")
 
     def __init__(self, parent: Tile, offset: tuple[Index, ...], shape: Shape, fill: Number) -> None:
-        self.parent, self.offset, self._shape, self.fill = parent, offset, shape, fill
-
-    @property
-    def birth(self) -> int:  # type: ignore[override]  # as old as what it shows
-        return self.parent.storage.birth
-
-    @property
-    def dtype(self) -> DType:
-        return self.parent.storage.dtype
-
-    @property
-    def shape(self) -> Shape:
-        return self._shape
+        super().__init__(parent, shape)
+        self.offset, self.fill = offset, fill
 
     def _memory(self, tracer: Tracer) -> Memory | None:
         """Return the parameter when the block is a plain region of it."""
