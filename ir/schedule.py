@@ -1,0 +1,63 @@
+"""The schedule of a kernel: what may be chosen freely without changing what it computes.
+
+It is carried by the kernel's attributes, so it is part of the text, of every cache key, and of what a worker process
+is sent. The decorator, the config and the tuner write it; passes and emitters read it. None leaves a choice to the
+compiler.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from pypto.ir.nodes import Attribute, Kernel, Module
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What is asked for. Extents are elements, numbered as the axes of the largest output; None: the compiler chooses.
+
+    tile_shape: extents of one tile (an entry None, or a larger one than the axis: the whole axis). tile_num: number of
+    work items. tile_k: elements of a contracted axis per step. aicore_num: cores used, at most (block_dim).
+    buffer_depth: slots (1, 2 or 3) of what copies fill or empty in a loop. pipeline: False keeps one slot unless
+    `buffer_depth` asks for more. loop_order: order of the tiles' axes, outermost first. split_k: parts that a
+    contracted axis is split into, summed afterwards. l2_swizzle: rows of tiles that neighbouring cores share.
+
+    For the CPU target: vector_bits: register width (128, 256 or 512). threads: threads used, at most. streaming:
+    whether results that are not read again bypass the caches. unroll: vectors per turn of an innermost loop.
+    """
+
+    tile_shape: tuple[int | None, ...] | None = None
+    tile_num: int | None = None
+    tile_k: int | None = None
+    aicore_num: int | None = None
+    buffer_depth: int | None = None
+    pipeline: bool | None = None
+    loop_order: tuple[int, ...] | None = None
+    split_k: int | None = None
+    l2_swizzle: int | None = None
+    vector_bits: int | None = None
+    threads: int | None = None
+    streaming: bool | None = None
+    unroll: int | None = None
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Schedule:
+        """Return the schedule that the attributes of `kernel` carry."""
+        names = {item.name for item in fields(cls)}
+        return cls(**{name: value for name, value in kernel.attributes if name in names})  # type: ignore[arg-type]
+
+    def attributes(self) -> dict[str, Attribute]:
+        """Return the choices that were made, by attribute name."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def with_schedule(module: Module, schedule: Schedule) -> Module:
+    """Return `module` with `schedule` in place of what its kernels carried."""
+    return replace(module, kernels=tuple(_scheduled(kernel, schedule) for kernel in module.kernels))
+
+
+def _scheduled(kernel: Kernel, schedule: Schedule) -> Kernel:
+    names = {item.name for item in fields(Schedule)}
+    kept = {name: value for name, value in kernel.attributes if name not in names}
+    return replace(kernel, attributes=tuple(sorted({**kept, **schedule.attributes()}.items())))
