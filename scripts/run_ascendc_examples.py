@@ -143,7 +143,7 @@ def _run_in(case: Case, program: Path, place: Path, options: RunOptions) -> Resu
     code, printed = execute([str(program)], environment, options.time_limit, cwd=work)
     findings: tuple[Finding, ...] = ()
     if report.exists():
-        findings, _ = read_report(report.read_text(encoding="utf-8"))
+        findings, _, _ = read_report(report.read_text(encoding="utf-8"))
     state, detail = _judge(work, code, printed)
     if state == "differs" and _own_check(case, work):
         state = "close"

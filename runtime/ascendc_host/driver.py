@@ -19,7 +19,7 @@ from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
 from pypto.runtime.ascendc_host import toolchain
 from pypto.runtime.ascendc_host.preprocess import KernelText, Parameter, find_kernels, rewrite_launches
-from pypto.runtime.ascendc_host.report import Counters, Finding, Report, read_report
+from pypto.runtime.ascendc_host.report import Counters, Finding, Place, Report, Sync, read_report
 
 Mode = Literal["early", "late", "random"]
 Array = np.ndarray[Any, Any]
@@ -66,7 +66,11 @@ class Program:
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How to run. `threads` is the number of cores that run at the same moment (0: as many as processors);
-    `fill` is the byte that unwritten memory holds (255: a NaN of every floating-point type)."""
+    `fill` is the byte that unwritten memory holds (255: a NaN of every floating-point type).
+
+    `skip` names calls by file and line that the run leaves out, among those that order things (flags, barriers, flags
+    between cores, `SyncAll`): one program shows what each of them is for. `list_syncs` puts those calls into the report.
+    """
 
     mode: Mode = "early"
     seed: int = 0
@@ -74,6 +78,8 @@ class RunOptions:
     time_limit: float = 60.0
     threads: int = 0
     fill: int = 255
+    skip: tuple[Place, ...] = ()
+    list_syncs: bool = False
 
     def environment(self) -> dict[str, str]:
         """Return the variables that a program of the model reads."""
@@ -84,6 +90,8 @@ class RunOptions:
             "ASCENDC_HOST_AUTO_SYNC": str(int(self.auto_sync)),
             "ASCENDC_HOST_THREADS": str(self.threads),
             "ASCENDC_HOST_FILL": str(self.fill),
+            "ASCENDC_HOST_SKIP": "\n".join(f"{file}:{line}" for file, line in self.skip),
+            "ASCENDC_HOST_LIST_SYNCS": str(int(self.list_syncs)),
         }
 
 
@@ -188,8 +196,8 @@ def run(
         command = [str(program.path), str(job)]
         environment = {**options.environment(), "ASCENDC_HOST_REPORT": str(report)}
         code, printed = execute(command, environment, options.time_limit)
-        findings, counters = _read(report, code, options.time_limit, program.file, chosen.line)
-        return Report(_outputs(chosen, arguments, Path(place)), findings, counters, printed)
+        findings, counters, syncs = _read(report, code, options.time_limit, program.file, chosen.line)
+        return Report(_outputs(chosen, arguments, Path(place)), findings, counters, printed, syncs)
 
 
 def _match(kernel: KernelText, arrays: Mapping[str, Argument] | Sequence[Argument], file: str) -> tuple[Argument, ...]:
@@ -270,11 +278,14 @@ def _end(process: subprocess.Popen[bytes]) -> bytes:
         return process.communicate()[0]
 
 
-def _read(path: Path, code: int, time_limit: float, file: str, line: int) -> tuple[tuple[Finding, ...], Counters]:
+def _read(
+    path: Path, code: int, time_limit: float, file: str, line: int
+) -> tuple[tuple[Finding, ...], Counters, tuple[Sync, ...]]:
     findings: tuple[Finding, ...] = ()
     counters = Counters()
+    syncs: tuple[Sync, ...] = ()
     with contextlib.suppress(FileNotFoundError, ValueError):
-        findings, counters = read_report(path.read_text(encoding="utf-8"))
+        findings, counters, syncs = read_report(path.read_text(encoding="utf-8"))
     if code == -1:
         findings += (Finding("time-limit", f"the kernel did not end within {time_limit:g} s", file, line),)
     elif code != 0:
@@ -283,4 +294,4 @@ def _read(path: Path, code: int, time_limit: float, file: str, line: int) -> tup
                 "crash", f"the process ended with code {code}: memory outside every tensor was touched", file, line
             ),
         )
-    return findings, counters
+    return findings, counters, syncs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,4 +50,4 @@ def run_module(
     report = run(program, arguments, kernel=launcher, options=options)
     names = [item.name for item in module.parameters if not item.scalar]
     outputs = dict(zip(names, report.outputs.values(), strict=True))
-    return Report(outputs, report.findings, report.counters, report.printed)
+    return replace(report, outputs=outputs)

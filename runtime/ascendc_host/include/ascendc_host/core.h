@@ -138,6 +138,7 @@ public:
             return;
         }
         --issued_[key(event, id)];
+        sync_sites().pair(set_at_[key(event, id)], at);
         if (event_target(event) == PIPE_S) {
             wait_on_scalar(event, id, at);
             return;

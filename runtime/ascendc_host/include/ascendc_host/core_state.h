@@ -3,6 +3,7 @@
 
 #include "findings.h"
 #include "memory.h"
+#include "sync_sites.h"
 
 namespace ascendc_host {
 

@@ -53,6 +53,7 @@ inline std::string report_text()
     }
     text += "],\n \"instructions\": " + numbers_text(totals().instructions);
     text += ",\n \"bytes\": " + numbers_text(totals().bytes);
+    text += ",\n \"syncs\": " + sync_sites().text() + ",\n \"pairs\": " + sync_sites().pairs_text();
     text += format(",\n \"launches\": %llu, \"cores\": %llu}\n", static_cast<unsigned long long>(totals().launches),
                    static_cast<unsigned long long>(totals().cores));
     return text;
@@ -94,6 +95,9 @@ inline void read_settings()
     all.seed = number_setting("ASCENDC_HOST_SEED", 0);
     all.auto_sync = number_setting("ASCENDC_HOST_AUTO_SYNC", 0) != 0;
     all.scalar_sync = !all.auto_sync;
+    const char* skipped = std::getenv("ASCENDC_HOST_SKIP");
+    sync_sites().skip(skipped == nullptr ? "" : skipped);
+    sync_sites().listed = number_setting("ASCENDC_HOST_LIST_SYNCS", 0) != 0;
     fill_byte() = static_cast<uint8_t>(number_setting("ASCENDC_HOST_FILL", 255));
     all.threads = static_cast<uint32_t>(number_setting("ASCENDC_HOST_THREADS", 0));
     all.cube_cores = static_cast<uint32_t>(number_setting("ASCENDC_HOST_CUBE_CORES", all.cube_cores));
@@ -113,6 +117,7 @@ inline void open_session()
     findings();
     totals();
     global_memory();
+    sync_sites();
     static Session session;
 }
 

@@ -140,30 +140,39 @@ namespace AscendC {
 template <HardEvent event>
 void SetFlag(int32_t id, Location at = Location::here())
 {
-    ascendc_host::core().set_flag(event, id, at);
+    if (ascendc_host::sync_sites().runs("SetFlag", at)) {
+        ascendc_host::core().set_flag(event, id, at);
+    }
 }
 template <HardEvent event>
 void WaitFlag(int32_t id, Location at = Location::here())
 {
-    ascendc_host::core().wait_flag(event, id, at);
+    if (ascendc_host::sync_sites().runs("WaitFlag", at)) {
+        ascendc_host::core().wait_flag(event, id, at);
+    }
 }
 template <pipe_t pipe>
 void PipeBarrier(Location at = Location::here())
 {
-    ascendc_host::core().barrier(pipe, at);
+    if (ascendc_host::sync_sites().runs("PipeBarrier", at)) {
+        ascendc_host::core().barrier(pipe, at);
+    }
 }
 template <MemDsbT kind = MemDsbT::ALL>
 void DataSyncBarrier(Location at = Location::here())
 {
-    ascendc_host::core().barrier_all(at);
+    if (ascendc_host::sync_sites().runs("DataSyncBarrier", at)) {
+        ascendc_host::core().barrier_all(at);
+    }
 }
 
 template <uint8_t mode, pipe_t pipe>
 void CrossCoreSetFlag(uint16_t id, Location at = Location::here())
 {
-    if (!ascendc_host::legal_cross_flag(mode, id, at)) {
+    if (!ascendc_host::legal_cross_flag(mode, id, at) || !ascendc_host::sync_sites().runs("CrossCoreSetFlag", at)) {
         return;
     }
+    ascendc_host::sync_sites().join(id, at);
     if (pipe == PIPE_S || pipe == PIPE_ALL) {
         ascendc_host::core().report("cross-core-flag", at, "a flag between cores is set by pipe V, M, MTE1, MTE2, MTE3 or FIX");
         return;
@@ -177,7 +186,8 @@ void CrossCoreSetFlag(uint16_t id, Location at = Location::here())
 template <uint8_t mode = 0, pipe_t pipe = PIPE_S>
 void CrossCoreWaitFlag(uint16_t id, Location at = Location::here())
 {
-    if (ascendc_host::legal_cross_flag(mode, id, at)) {
+    if (ascendc_host::legal_cross_flag(mode, id, at) && ascendc_host::sync_sites().runs("CrossCoreWaitFlag", at)) {
+        ascendc_host::sync_sites().join(id, at);
         ascendc_host::wait_token(ascendc_host::flag_token(id), at, "a flag between cores");
     }
 }
@@ -185,7 +195,9 @@ void CrossCoreWaitFlag(uint16_t id, Location at = Location::here())
 template <bool isAIVOnly = true>
 void SyncAll(Location at = Location::here())
 {
-    ascendc_host::synchronise_all(isAIVOnly, at);
+    if (ascendc_host::sync_sites().runs("SyncAll", at)) {
+        ascendc_host::synchronise_all(isAIVOnly, at);
+    }
 }
 // By software: both workspaces need 32 bytes for each block.
 template <bool isAIVOnly = true>
@@ -196,7 +208,9 @@ void SyncAll(const GlobalTensor<int32_t>& global, const LocalTensor<int32_t>& lo
     if (ascendc_host::within_global(global.address, needed, "SyncAll", at) != nullptr) {
         ascendc_host::within_local(local, local.address + needed, "SyncAll", at);
     }
-    ascendc_host::synchronise_all(true, at);
+    if (ascendc_host::sync_sites().runs("SyncAll", at)) {
+        ascendc_host::synchronise_all(true, at);
+    }
 }
 
 namespace {
