@@ -35,6 +35,15 @@ class Binding:
     location: Location
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A reshape between one axis and several: element i of `outer` is elements i * factor ... of `whole`."""
+
+    whole: Axis
+    outer: Axis
+    factor: int
+
+
 @dataclass(slots=True)
 class AxisAnalysis:
     """The axis classes of one kernel; make it with `analyse`."""
@@ -44,6 +53,8 @@ class AxisAnalysis:
     ranks: dict[str, int] = field(default_factory=dict)
     summed: set[Axis] = field(default_factory=set)
     """Axes that contractions sum over; their classes are contracted."""
+    splits: list[Split] | None = None
+    """Where reshapes split an axis or merge several into one; None when all axes of such a reshape are bound."""
 
     def find(self, axis: Axis) -> Axis:
         """Return the representative of the class that `axis` belongs to."""
@@ -96,9 +107,13 @@ def value_axis(value: Value, position: int) -> Axis:
     return Axis(f"%{value.name}", position)
 
 
-def analyse(kernel: Kernel) -> AxisAnalysis:
-    """Return the axis classes of `kernel` (level tile)."""
-    analysis = AxisAnalysis()
+def analyse(kernel: Kernel, *, follow_reshapes: bool = False) -> AxisAnalysis:
+    """Return the axis classes of `kernel` (level tile).
+
+    With `follow_reshapes`, a reshape between one axis and several binds only the inner ones: the outermost and the
+    whole are listed in `splits`, for a schedule that can cut both together.
+    """
+    analysis = AxisAnalysis(splits=[] if follow_reshapes else None)
     for parameter in kernel.parameters:
         analysis.ranks[parameter.name] = parameter.type.rank
     shapes = {parameter.name: parameter.type.shape for parameter in kernel.parameters}
@@ -256,10 +271,26 @@ def _reshape(analysis: AxisAnalysis, operation: Operation) -> None:
         if len(before) == 1 and len(after) == 1:
             analysis.join(value_axis(operand, before[0]), value_axis(result, after[0]))
             continue
-        for position in before:
-            analysis.bind(value_axis(operand, position), "reshape", operation.location)
-        for position in after:
-            analysis.bind(value_axis(result, position), "reshape", operation.location)
+        axes = [value_axis(operand, position) for position in before]
+        others = [value_axis(result, position) for position in after]
+        split = _split(axes, others, operand, result)
+        if split is not None and analysis.splits is not None:
+            analysis.splits.append(split)
+        for axis in (*axes, *others):
+            if analysis.splits is None or split is None or axis not in (split.whole, split.outer):
+                analysis.bind(axis, "reshape", operation.location)
+
+
+def _split(before: list[Axis], after: list[Axis], operand: Value, result: Value) -> Split | None:
+    """Return how the only axis on one side is made of those on the other; None where both sides have several."""
+    if len(before) != 1 and len(after) != 1:
+        return None
+    whole, parts = (operand, after) if len(before) == 1 else (result, before)
+    (axis,), inner = (before, result) if len(before) == 1 else (after, operand)
+    extent, outer = whole.shape[axis.position], inner.shape[parts[0].position] if parts else None
+    if not isinstance(extent, int) or not isinstance(outer, int) or extent % max(1, outer):
+        return None
+    return Split(axis, parts[0], extent // max(1, outer))
 
 
 def reshape_groups(
