@@ -70,6 +70,8 @@ class RunOptions:
 
     `skip` names calls by file and line that the run leaves out, among those that order things (flags, barriers, flags
     between cores, `SyncAll`): one program shows what each of them is for. `list_syncs` puts those calls into the report.
+    With `strict_flags`, setting a flag is a mistake unless something orders it after the flag's last wait: flags are one
+    bit. Published kernels rely on less.
     """
 
     mode: Mode = "early"
@@ -80,6 +82,7 @@ class RunOptions:
     fill: int = 255
     skip: tuple[Place, ...] = ()
     list_syncs: bool = False
+    strict_flags: bool = False
 
     def environment(self) -> dict[str, str]:
         """Return the variables that a program of the model reads."""
@@ -91,6 +94,7 @@ class RunOptions:
             "ASCENDC_HOST_THREADS": str(self.threads),
             "ASCENDC_HOST_FILL": str(self.fill),
             "ASCENDC_HOST_SKIP": "\n".join(f"{file}:{line}" for file, line in self.skip),
+            "ASCENDC_HOST_STRICT_FLAGS": str(int(self.strict_flags)),
             "ASCENDC_HOST_LIST_SYNCS": str(int(self.list_syncs)),
         }
 

@@ -31,7 +31,7 @@ def run_module(
     launcher: str | None = None,
     options: RunOptions | None = None,
 ) -> Report:
-    """Run all kernels of `module` (level *planned*) in order; results are in `outputs` by array name.
+    """Run all kernels of `module` (level *planned*) in order, flags being strict; results are in `outputs` by array name.
 
     Arrays must be dense; intermediate arrays begin without values. `program` may hold several modules: then `launcher`
     names the function that launches this one.
@@ -47,6 +47,7 @@ def run_module(
         elements = product(item.type.shape)
         assert isinstance(elements, int), "memory was planned for fixed shapes"
         arguments.append(Workspace(max(32, elements * item.type.dtype.bytes)))
+    options = replace(options or RunOptions(), strict_flags=True)
     report = run(program, arguments, kernel=launcher, options=options)
     names = [item.name for item in module.parameters if not item.scalar]
     outputs = dict(zip(names, report.outputs.values(), strict=True))

@@ -121,6 +121,9 @@ public:
         }
         set_at_[key(event, id)] = at;
         if (event_source(event) == PIPE_S) {
+            if (balance <= 1) {
+                expect_waited(PIPE_S, key(event, id), at);
+            }
             release(PIPE_S, key(event, id));
             progress();
             return;
@@ -129,6 +132,7 @@ public:
         entry.kind = Entry::SET;
         entry.at = at;
         entry.flag = key(event, id);
+        entry.twice = balance > 1;
         push(event_source(event), std::move(entry));
     }
 
@@ -273,11 +277,17 @@ private:
         enum Kind : uint8_t { INSTRUCTION, SET, WAIT, BARRIER, RELEASE } kind = INSTRUCTION;
         Location at;
         int32_t flag = 0;
+        bool twice = false;  // a set in whose program order no wait came before it
         uint64_t number = 0;
         Clock issued;
         Accesses accesses;
         std::function<void()> run;
         std::function<void(const Clock&)> publish;
+    };
+
+    struct Waited {
+        uint32_t epoch = 0;
+        Location at;
     };
 
     static constexpr int32_t IDS = 1024;
@@ -288,6 +298,7 @@ private:
     Clock acquired_[PIPES];
     std::array<uint32_t, PIPES> epochs_{};
     std::map<int32_t, std::deque<Clock>> tokens_;
+    std::map<int32_t, Waited> waited_;
     std::map<int32_t, int32_t> issued_;
     std::map<int32_t, Location> set_at_;
     uint8_t allocated_[static_cast<int>(AscendC::HardEvent::MAX)] = {};
@@ -381,10 +392,14 @@ private:
                 entry.run();
                 break;
             case Entry::SET:
+                if (!entry.twice) {
+                    expect_waited(pipe, entry.flag, entry.at);
+                }
                 release(pipe, entry.flag);
                 break;
             case Entry::WAIT:
                 acquired_[pipe].join(take(entry.flag));
+                waited_[entry.flag] = Waited{epochs_[pipe]++, entry.at};
                 break;
             case Entry::BARRIER:
                 acquired_[pipe].own[pipe] = epochs_[pipe]++;
@@ -409,6 +424,22 @@ private:
         Clock clock = acquired_[pipe];
         clock.own[pipe] = epochs_[pipe]++;
         tokens_[flag].push_back(std::move(clock));
+    }
+
+    // A flag is one bit: a pipe that sets it has to know that its last wait has run. Scalar code that waits issues nothing
+    // until it has.
+    void expect_waited(uint32_t pipe, int32_t flag, Location at)
+    {
+        if (!settings().strict_flags) {
+            return;
+        }
+        const auto event = event_of(flag);
+        const Waited& last = waited_[flag];
+        const bool still_set = !tokens_[flag].empty();
+        if (flag % IDS < UNIT && (still_set || acquired_[pipe].own[event_target(event)] < last.epoch)) {
+            report("flag-set-early", at, format("flag %s_%s of event id %d may be set before its last wait has run: nothing orders the two",
+                   pipe_name(event_source(event)), pipe_name(event_target(event)), flag % IDS), last.at);
+        }
     }
 
     Clock take(int32_t flag)

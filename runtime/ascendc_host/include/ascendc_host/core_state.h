@@ -18,6 +18,7 @@ struct Settings {
     uint32_t cube_cores = 24;
     uint32_t vector_cores = 48;
     uint32_t highest_event = 7;   // 6 and 7 are in use by the system in some styles
+    bool strict_flags = false;    // a set whose order after the last wait nothing tells is a mistake; published kernels do it
     bool scalar_sync = true;      // accesses by scalar code need flags, too
 };
 

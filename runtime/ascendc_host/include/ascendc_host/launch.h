@@ -98,6 +98,7 @@ inline void read_settings()
     const char* skipped = std::getenv("ASCENDC_HOST_SKIP");
     sync_sites().skip(skipped == nullptr ? "" : skipped);
     sync_sites().listed = number_setting("ASCENDC_HOST_LIST_SYNCS", 0) != 0;
+    all.strict_flags = number_setting("ASCENDC_HOST_STRICT_FLAGS", 0) != 0;
     fill_byte() = static_cast<uint8_t>(number_setting("ASCENDC_HOST_FILL", 255));
     all.threads = static_cast<uint32_t>(number_setting("ASCENDC_HOST_THREADS", 0));
     all.cube_cores = static_cast<uint32_t>(number_setting("ASCENDC_HOST_CUBE_CORES", all.cube_cores));
