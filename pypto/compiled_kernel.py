@@ -19,7 +19,7 @@ from pypto.config import Options
 from pypto.fork_safe_lock import ForkSafeLock
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import Settings, current
-from pypto.ir.nodes import Level, Module, Role
+from pypto.ir.nodes import Module, Role
 from pypto.ir.passes.manager import Timing
 from pypto.known_shapes import KnownShapes, believed, known_views
 from pypto.result import Result
@@ -307,8 +307,7 @@ class CompiledKernel:
         modules = built.stages.modules
         if stage in modules:
             return modules[stage]
-        level = Level(stage)
-        at_level = [module for module in modules.values() if module.level is level]
+        at_level = [module for module in modules.values() if module.level.value == stage]
         if not at_level:
             names = sorted(modules)
             raise UserError(

@@ -2,8 +2,8 @@
 
     tile functions --graph--> tile graph --tile--> PTO IR at level tile --verify-->
         target reference:  the NumPy meaning of that IR
-        target cpu:        --source--> LLVM IR --library--> machine code --launch--> a call
-        target ascendc:    --(the passes of pypto.ir.passes)--> level planned --source--> AscendC
+        target cpu:        --fuse--> fewer kernels --source--> LLVM IR --library--> machine code --launch--> a call
+        target ascendc:    --fuse--> --(the passes of pypto.ir.passes)--> level planned --source--> AscendC
 
 Each stage is a function from one thing to the next, run by `Stages`, which times and dumps it. Its name is the name
 of the dump, of the row in `profile()`, and what `to_text` and ``pypto ir --emit`` take.
@@ -15,6 +15,7 @@ import functools
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pypto.caller import PLACED_AT_CALLER
@@ -85,10 +86,11 @@ def _check_target(target: str | None) -> str:
 class Built:
     """A subject compiled for one signature.
 
-    `views` are how tracing saw the arguments, `assumed` the notes on shapes that nobody gave; `source` is what
-    `CompiledKernel.source` returns; `launcher` runs it on the CPU; `from_disk` says that its code came from the disk
-    cache; `lowered` holds the module at level planned once somebody asked for it; `fast` the launcher's functions for
-    repeated calls, by the frameworks of the arguments.
+    `program` has a kernel for each stage, `fused` the kernels that the target runs. `views` are how tracing saw the
+    arguments, `assumed` the notes on shapes that nobody gave; `source` is what `CompiledKernel.source` returns;
+    `launcher` runs it on the CPU; `from_disk` says that its code came from the disk cache; `lowered` holds the module at
+    level planned once somebody asked for it; `fast` the launcher's functions for repeated calls, by the frameworks of
+    the arguments.
     """
 
     program: Program
@@ -96,6 +98,7 @@ class Built:
     views: Mapping[str, View]
     notes: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
+    fused: Module | None = None
     source: str | None = None
     code: CpuCode | None = None
     launcher: Launcher | None = None
@@ -131,7 +134,7 @@ def build(
     if target == "cpu" and built.module.level is not Level.TILE:
         raise UserError("level-too-low", subject.location, target=target, level=built.module.level.value)
     if target == "cpu":
-        return _build_cpu(built, layouts)
+        return _build_cpu(replace(built, fused=_fuse(stages, built.module, options)), layouts)
     if target == "ascendc":
         return _build_ascendc(built, options)
     return built
@@ -144,17 +147,18 @@ def _build_cpu(built: Built, layouts: Mapping[str, Layout]) -> Built:
     from pypto.runtime.status import index_mistake
     from pypto.runtime.toolchain import compile_code, host_machine
 
-    machine = host_machine()
+    machine, fused = host_machine(), built.fused
+    assert fused is not None
     made: list[CpuCode] = []
 
     def emit_and_count(*inputs: Any) -> CpuCode:
         made.append(emit(*inputs))
         return made[-1]
 
-    code = built.stages.generate("source", cached_code, built.module, dict(layouts), machine, emit_and_count)
+    code = built.stages.generate("source", cached_code, fused, dict(layouts), machine, emit_and_count)
     library = built.stages.run("library", compile_code, code, machine)
     written = [item.name for item in built.module.parameters if item.role is not Role.IN]
-    mistake = functools.partial(index_mistake, built.module)
+    mistake = functools.partial(index_mistake, fused)
     launcher = built.stages.run("launch", functools.partial(Launcher, mistake=mistake), code, library, written)
     notes = (*built.notes, *code.notes)
     return replace(built, source=code.text, code=code, launcher=launcher, notes=notes, from_disk=not made)
@@ -169,12 +173,47 @@ def _build_ascendc(built: Built, options: Options) -> Built:
 
 
 def lower(stages: Stages, module: Module, options: Options) -> Module:
-    """Return `module` at level planned; a module read midway takes the passes that are left."""
+    """Return `module` at level planned; a module read midway takes the passes that are left.
+
+    Stages that do not fit on chip as one kernel are kept apart, and a note of the kernel says so.
+    """
     from pypto.ir.passes.pipeline import NPU_PASSES
 
-    planned = stages.run_passes(module, NPU_PASSES)
-    check_slots(planned, options)
-    return planned
+    apart: dict[tuple[str, ...], str] = {}
+    while True:
+        fused = _fuse(stages, module, options, apart)
+        try:
+            planned = stages.run_passes(fused, NPU_PASSES)
+        except UserError as error:
+            if not _split(fused, error, apart):
+                raise
+        else:
+            check_slots(planned, options)
+            return planned
+
+
+def _fuse(
+    stages: Stages, module: Module, options: Options, apart: Mapping[tuple[str, ...], str] = MappingProxyType({})
+) -> Module:
+    from pypto.ir.passes.fuse_kernels import fuse_kernels
+
+    if options.enable_fusion is False or module.level is not Level.TILE:
+        return module
+    return stages.run("fuse", fuse_kernels, module, apart)
+
+
+def _split(fused: Module, error: UserError, apart: dict[tuple[str, ...], str]) -> bool:
+    """Note in `apart` that the stages of the kernel which `error` is about are too large for one; False: it is one."""
+    from pypto.ir.passes.fuse_kernels import stages_of
+
+    if error.name != "unified-buffer-full":
+        return False
+    for kernel in fused.kernels:
+        if kernel.name == error.details["kernel"] and len(stages_of(kernel)) > 1:
+            needed, has = error.details["needed"], error.details["capacity"]
+            apart[stages_of(kernel)] = f"they would need {needed} bytes of the {has} of a core at once"
+            return True
+    return False
 
 
 def _print_notes(name: str, notes: tuple[str, ...]) -> None:
@@ -186,7 +225,7 @@ def stage_names(target: str) -> tuple[str, ...]:
     """Return the stages that can be printed on `target`, in order; levels may be named as well."""
     from pypto.ir.passes.pipeline import NPU_PASSES
 
-    names = ["tile", *(item.name for item in NPU_PASSES), *(level.value for level in Level)]
+    names = ["tile", "fuse", *(item.name for item in NPU_PASSES), *(level.value for level in Level)]
     if target in ("cpu", "ascendc"):
         names.append("source")
     return tuple(dict.fromkeys(names))

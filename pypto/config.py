@@ -116,7 +116,6 @@ _LATER = ("enable_hybrid", "extern_kernels", "policy")
 """Keys of the articles that this version has nothing for."""
 
 _LATER_VALUES: dict[str, tuple[object, ...]] = {
-    "enable_fusion": (False,),
     "fusion_boundary": ("GM",),
     "enable_store_clean": (True,),
 }
@@ -202,9 +201,9 @@ class TileConfig:
     computing. dependency, dependency_graph: links between the stages of a list. barrier: a `BarrierConfig`, a
     `Barrier` or a list of them. scheduler: a `Scheduler` of coarse and fine tiles. enable_double_buffer: two slots
     per buffer. aicore_num: cores used (block_dim). enable_profiling: keep the time of every stage of every launch for
-    `profile()`. buffer: a `BufferConfig`. enable_fusion, fusion_boundary ("L1" or "UB"), l1_workspace_mb,
-    enable_store_clean: where the intermediates of a fused kernel live. output_pto_ir, pto_ir_path: also write the PTO
-    IR to a file.
+    `profile()`. buffer: a `BufferConfig`. enable_fusion: merge linked stages whose tiles can go on with each other's
+    (default: yes). fusion_boundary ("L1" or "UB"), l1_workspace_mb, enable_store_clean: where the intermediates of a
+    fused kernel live. output_pto_ir, pto_ir_path: also write the PTO IR to a file.
 
     Raises UserError ``unknown-option``, ``option-value`` or ``later-option``.
     """
@@ -300,6 +299,7 @@ class Options:
     enable_profiling: bool | None = None
     buffer: BufferConfig | None = None
     scheduler: Scheduler | None = None
+    enable_fusion: bool | None = None
     fusion_boundary: str | None = None
     l1_workspace_mb: float | None = None
     output_pto_ir: bool | None = None

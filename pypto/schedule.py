@@ -53,11 +53,15 @@ def check_slots(module: Module, options: Options) -> None:
 
 def schedule_attributes(stage: TileFunction, meaning: Meaning, options: Options) -> dict[str, Attribute]:
     """Return the kernel attributes ``tile_shape``, ``tile_num``, ``tile_k``, ``aicore_num``, ``buffer_depth`` and
-    ``pipeline``.
+    ``pipeline`` (see `pypto.ir.schedule.Schedule`).
 
-    Options win over the decorator; what neither gives is left out. They are wishes: passes may choose otherwise.
+    Options win over the decorator; what neither gives is left out. ``declared`` names what only the decorator gives.
     """
     shape, number = declared(stage)
+    wishes = (
+        ("tile_num", options.tile_num is None and number is not None),
+        ("tile_shape", options.tile_shape is None and shape is not None),
+    )
     values: dict[str, Attribute] = {
         "meaning": meaning.kind,
         "tile_shape": options.tile_shape or shape,
@@ -66,6 +70,7 @@ def schedule_attributes(stage: TileFunction, meaning: Meaning, options: Options)
         "aicore_num": options.aicore_num,
         "buffer_depth": options.buffer_depth,
         "pipeline": options.enable_pipeline,
+        "declared": tuple(name for name, is_wish in wishes if is_wish) or None,
     }
     return {key: value for key, value in values.items() if value is not None}
 
@@ -97,7 +102,8 @@ _EVERYWHERE = {
     "barrier": "orders the tiles of stages",
     "dependency": "links the stages",
     "dependency_graph": "links the stages",
-    "enable_fusion": "the parts are one kernel",
+    "enable_fusion": "linked stages whose tiles can go on with each other's become one kernel unless it is False; the "
+    "parts under @fuse are one kernel in any case",
     "enable_store_clean": "nothing is flushed between fused parts",
     "enable_profiling": "the time of every stage and launch is kept for profile()",
     "output_pto_ir": "the PTO IR is written when it is first known",

@@ -145,8 +145,8 @@ def test_llvm_source_and_saved_files(tmp_path):
 def test_dumps_are_numbered_and_named_like_the_timings(tmp_path):
     with pypto.settings(dump=str(tmp_path)):
         kernel = pypto.compile(plain, target="cpu", shapes={"x": (8, 8), "out": (8, 8)})
-    assert {path.name for path in tmp_path.iterdir()} == {"00-tile.pto", "02-source.ll"}
-    assert [item.name for item in kernel.profile().stages] == ["tile", "verify", "source", "library", "launch"]
+    assert {path.name for path in tmp_path.iterdir()} == {"00-tile.pto", "02-fuse.pto", "03-source.ll"}
+    assert [item.name for item in kernel.profile().stages] == ["tile", "verify", "fuse", "source", "library", "launch"]
 
 
 # -- explain
@@ -205,11 +205,17 @@ def test_explain_tells_new_code_from_cached(tmp_path):
 
 
 def test_explain_lists_intermediates_with_their_size():
-    kernel = pypto.compile([first, second], target="cpu")
+    kernel = pypto.compile([first, second], {"enable_fusion": False}, target="cpu")
     kernel.execute()
     text = kernel.explain()
     assert "y: f32[8, 4], 128 bytes" in text
     assert "phases" in text
+
+
+def test_explain_lists_stages_that_became_one_kernel():
+    kernel = pypto.compile([first, second], target="cpu")
+    kernel.execute()
+    assert "merged stages:\n  first, second are one kernel\n  not stored: y\n" in kernel.explain()
 
 
 def test_notes_go_to_standard_error_when_asked(capsys):
@@ -266,6 +272,7 @@ def test_fusion_tile_lists_parts_and_where_intermediates_live():
 
 
 def test_fusion_tile_of_a_pipeline_names_what_goes_through_memory():
-    fused = FusionTile(pypto.compile([first, second]))
+    assert FusionTile(pypto.compile([first, second])).unfused() == []
+    fused = FusionTile(pypto.compile([first, second], {"enable_fusion": False}))
     (item,) = fused.unfused()
     assert (item.name, item.place, item.bytes) == ("y", "GM", 128)

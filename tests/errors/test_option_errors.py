@@ -93,7 +93,6 @@ def test_wrong_values(key, value, wants):
     [
         {"enable_hybrid": True},
         {"extern_kernels": ["f"]},
-        {"enable_fusion": False},
         {"fusion_boundary": "GM"},
         {"enable_store_clean": True},
     ],
