@@ -40,16 +40,27 @@ class Settings:
     """Vector width of generated CPU code in bits; 0 for the machine's own."""
     specializations: int = 64
     """Most specialisations that one compiled kernel keeps in memory."""
+    compile_threads: int = 0
+    """Processes that compile candidates of tuning; 0 for one per core, 1 for none beside this one. Where it is not set,
+    ``TORCHINDUCTOR_COMPILE_THREADS`` counts."""
+    bench_method: str = "event"
+    """How candidates are measured: ``event`` or ``profiler``. Where it is not set, ``TRITON_BENCH_METHOD=npu`` means
+    the profiler."""
 
 
 _NAMES = {item.name: item for item in dataclasses.fields(Settings)}
 
 
-_LEAST = {"debug": 0, "num_threads": 0, "vector_bits": 0, "specializations": 1}
+_LEAST = {"debug": 0, "num_threads": 0, "vector_bits": 0, "specializations": 1, "compile_threads": 0}
 """The smallest value of each number; a setting added without one here fails a test."""
+
+_CHOICES = {"bench_method": ("event", "profiler")}
+"""The values of settings that have a few."""
 
 
 def _wanted(name: str) -> str:
+    if name in _CHOICES:
+        return " or ".join(_CHOICES[name])
     kind = type(getattr(Settings(), name))
     return {int: f"a whole number of at least {_LEAST.get(name, 0)}", bool: "0 or 1", str: "a text"}[kind]
 
@@ -78,6 +89,8 @@ def _checked(name: str, shown: str, value: object) -> int | bool | str:
         raise _mistake(name, shown, value)
     if kind is int and int(value) < _LEAST[name]:
         raise _mistake(name, shown, value)
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise _mistake(name, shown, value)
     if name == "cache" and not value:
         return "off"  # an empty path would be the current folder
     if name in ("cache", "dump"):
@@ -100,7 +113,18 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
         else:
             hint = nearest(variable, [f"PYPTO_{item.upper()}" for item in _NAMES])
             warnings.warn(f"unknown setting {variable}: {hint}", stacklevel=2)
-    return Settings(**values)  # type: ignore[arg-type]  # _parse gives each field its own type
+    return Settings(**{**_from_others(environment), **values})  # type: ignore[arg-type]  # _parse gives each its type
+
+
+def _from_others(environment: Mapping[str, str]) -> dict[str, int | bool | str]:
+    """Return what the variables of torch and Triton say that stand in for ours; what they cannot say is not said."""
+    values: dict[str, int | bool | str] = {}
+    threads = environment.get("TORCHINDUCTOR_COMPILE_THREADS", "")
+    if threads.isdecimal():
+        values["compile_threads"] = max(1, int(threads))
+    if environment.get("TRITON_BENCH_METHOD", "").lower() == "npu":
+        values["bench_method"] = "profiler"
+    return values
 
 
 @functools.lru_cache(maxsize=1)
