@@ -7,13 +7,16 @@ know that that has finished: else they race.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Machine
 from pypto.ir.engine.program import Flag, Program, Scenario, Step
-from pypto.ir.nodes import Buffer, For, If, Kernel, Statement, walk
+from pypto.ir.index import Bounds, Symbol, bounds
+from pypto.ir.nodes import Buffer, For, If, Kernel, Statement, regions, walk
 from pypto.ir.passes.footprint import whole_repeats
+from pypto.ir.passes.slots import turn_bounds
 
 NUMBERS = {pipe: number for number, pipe in enumerate(PIPES)}
 Clock = list[int]
@@ -61,6 +64,8 @@ class Clocks:
     def start(self, step: Step) -> None:
         pipe = NUMBERS[step.pipe]
         self.issued[pipe] += 1
+        if step.in_order:
+            self.known[pipe][pipe] = self.issued[pipe] - 1
         if step.pipe == SCALAR:
             self.known[pipe][pipe] = self.issued[pipe]
         pieces = [(piece, item.write) for item in step.accesses for piece in self.pieces(step, item.resource)]
@@ -146,17 +151,62 @@ def _spans(buffers: Iterable[Buffer]) -> Iterator[tuple[Cell, str, int | None, i
 
 
 def scenarios(kernel: Kernel) -> tuple[Scenario, ...]:
-    """Return the trip counts and branches that stand for all others."""
-    has_loop = any(isinstance(item, For) for item in walk(kernel.body))
+    """Return the turns of loops and the branches that stand for all that can happen."""
     has_branch = any(isinstance(item, If) for item in walk(kernel.body))
-    if not has_loop:
-        return tuple(Scenario((1,), side) for side in range(1 + has_branch))
+    loops = list(_loops(kernel.body, 0))
+    sides = range(1 + has_branch)
+    if not loops:
+        return tuple(Scenario((), side) for side in sides)
     depth = max((buffer.depth for buffer in kernel.buffers), default=1)
-    nested = any(isinstance(inner, For) for item in walk(kernel.body) if isinstance(item, For) for inner in item.body)
-    several = (Scenario((3, 0)), Scenario((3, 1), 1), Scenario((2, 3)), Scenario((depth + 2, 2, depth + 1)))
-    turns = sorted({2 * depth + 1, 3, 2, 1, 0}, reverse=True)
-    plain = tuple(Scenario((number,), side) for number in turns for side in range(1 + has_branch))
-    return plain + (several if nested or has_branch else ())
+    wanted = [((number,), side) for number in sorted({2 * depth + 1, 3, 2, 1, 0}, reverse=True) for side in sides]
+    if has_branch or any(level for _, level in loops):
+        wanted += [((3, 0), 0), ((3, 1), 1), ((2, 3), 0), ((depth + 2, 2, depth + 1), 0)]
+    period = math.lcm(*(buffer.depth for buffer in kernel.buffers))
+    ranges = _ranges(kernel)
+    limits = [(*turn_bounds(loop, ranges), level) for loop, level in loops]
+    found = (
+        Scenario(tuple(_possible(turns, *limit, 2 * depth + 1, period) for limit in limits), side)
+        for turns, side in wanted
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def _loops(body: tuple[Statement, ...], level: int) -> Iterator[tuple[For, int]]:
+    """Yield the loops in the order of the text, with the number of loops around each."""
+    for statement in body:
+        if isinstance(statement, For):
+            yield statement, level
+        for region in regions(statement):
+            yield from _loops(region, level + isinstance(statement, For))
+
+
+def _ranges(kernel: Kernel) -> dict[Symbol, Bounds]:
+    """Return the interval of every grid symbol and loop index that is known to have one."""
+    ranges: dict[Symbol, Bounds] = {}
+    for axis in kernel.grid:
+        extent = bounds(axis.extent, ranges)
+        if extent is not None:
+            ranges[axis.symbol] = (0, max(0, extent[1] - 1))
+    for loop, _ in _loops(kernel.body, 0):
+        first, last = bounds(loop.start, ranges), bounds(loop.stop, ranges)
+        if first is not None and last is not None:
+            ranges[loop.index] = (first[0], max(first[0], last[1] - 1))
+    return ranges
+
+
+def _possible(turns: tuple[int, ...], fewest: int, most: int | None, level: int, long: int, period: int) -> int:
+    """Return how often a loop `level` loops deep turns where `turns` are wanted, from `fewest` to `most` times.
+
+    A loop that turns more often than `long` stands for longer ones that leave the slots of buffers, which come round
+    every `period` turns, as it does.
+    """
+    wanted = turns[min(level, len(turns) - 1)] if fewest != most else fewest
+    least = min(fewest, long)
+    if wanted < least:
+        wanted = least + (wanted - least) % period
+    elif wanted > long:
+        wanted = long + (wanted - long) % period
+    return wanted if most is None else min(wanted, most)
 
 
 def observe(kernel: Kernel, scenario: Scenario) -> tuple[Clocks, list[Fault]]:

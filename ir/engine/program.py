@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypto.ir.index import IndexOperation, Symbol, evaluate, symbols
-from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Load, Operation, Statement, Value, results
+from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Load, Operation, Statement, Value, results, walk
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.independence import Independent, independent_loops
@@ -43,7 +43,7 @@ class Step:
 
     `symbols` and `registers` are the indices and the numbers in registers at the time of issue; `turns` counts the
     loops around. The slot of an array in global memory is another one in each turn of a loop whose turns touch
-    different elements of it.
+    different elements of it. Work that is `in_order` starts when the work ahead of it in its pipe has finished.
     """
 
     kind: Kind
@@ -55,17 +55,15 @@ class Step:
     symbols: Mapping[Symbol, int] = field(default_factory=dict)
     registers: Mapping[str, Array] = field(default_factory=dict)
     turns: tuple[int, ...] = ()
+    in_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Turns of the loops by nesting depth (the last number for all deeper ones), and which side an If takes first."""
+    """Turns of each loop in the order of the text, and which side an If takes first."""
 
     turns: tuple[int, ...]
     side: int = 0
-
-    def trips(self, depth: int) -> int:
-        return self.turns[min(depth, len(self.turns) - 1)]
 
 
 @dataclass(slots=True)
@@ -83,6 +81,7 @@ class Program:
     pipes: Pipes = field(init=False)
     buffers: dict[str, Buffer] = field(init=False)
     rotating: dict[str, For] = field(init=False)
+    numbers: dict[int, int] = field(init=False)
     independent: Independent = field(init=False)
     accessed: dict[int, frozenset[Access]] = field(default_factory=dict)
     registers: dict[str, Array] = field(default_factory=dict)
@@ -94,19 +93,21 @@ class Program:
         self.pipes = Pipes.of(self.kernel)
         self.buffers = of_name(self.kernel.buffers)
         self.rotating = rotations(self.kernel)
+        loops = (item for item in walk(self.kernel.body) if isinstance(item, For))
+        self.numbers = {id(loop): number for number, loop in enumerate(loops)}
         self.independent = independent_loops(self.kernel)
 
     def steps(self) -> Iterator[Step]:
         if self.scenario is not None:
             self.symbols.update((axis.symbol, 0) for axis in self.kernel.grid)
-        yield from self.body(self.kernel.body, 0)
+        yield from self.body(self.kernel.body)
 
-    def body(self, body: tuple[Statement, ...], depth: int) -> Iterator[Step]:
+    def body(self, body: tuple[Statement, ...]) -> Iterator[Step]:
         for statement in body:
             if isinstance(statement, For):
-                yield from self.loop(statement, depth)
+                yield from self.loop(statement)
             elif isinstance(statement, If):
-                yield from self.body(statement.then_body if self.takes(statement) else statement.else_body, depth)
+                yield from self.body(statement.then_body if self.takes(statement) else statement.else_body)
             elif isinstance(statement, Operation) and TABLE[statement.name].category is Category.SYNCHRONISATION:
                 yield self.synchronisation(statement)
             else:
@@ -119,22 +120,22 @@ class Program:
         left, right = evaluate(condition.left, self.symbols), evaluate(condition.right, self.symbols)
         return bool(COMPARISONS[condition.comparison](left, right))
 
-    def loop(self, loop: For, depth: int) -> Iterator[Step]:
+    def loop(self, loop: For) -> Iterator[Step]:
         outer = self.turns
-        for number, index in enumerate(self.indices(loop, depth)):
+        for number, index in enumerate(self.indices(loop)):
             self.symbols[loop.index] = index
             self.turn_of[id(loop)] = number
             self.turns = (*outer, number)
             self.epochs.update(self.independent[id(loop)])
-            yield from self.body(loop.body, depth + 1)
+            yield from self.body(loop.body)
         self.turns = outer
 
-    def indices(self, loop: For, depth: int) -> range:
+    def indices(self, loop: For) -> range:
         if self.scenario is None:
             return range(evaluate(loop.start, self.symbols), evaluate(loop.stop, self.symbols), loop.step)
         known = {symbol: self.symbols.get(symbol, 0) for symbol in symbols(loop.start)}
         start = evaluate(loop.start, known)
-        return range(start, start + self.scenario.trips(depth) * loop.step, loop.step)
+        return range(start, start + self.scenario.turns[self.numbers[id(loop)]] * loop.step, loop.step)
 
     def synchronisation(self, operation: Operation) -> Step:
         attributes = dict(operation.attributes)
@@ -159,12 +160,13 @@ class Program:
         slots = {name: self.turn_of[id(self.rotating[name])] % self.buffers[name].depth for name in names}
         slots.update((item.resource, self.epochs[item.resource]) for item in accesses if item.resource in self.epochs)
         pipe = next(iter(accesses)).pipe.value
+        in_order = self.pipes.in_order(statement)
         if self.scenario is not None:
-            yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, {}, {}, self.turns)
+            yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, {}, {}, self.turns, in_order)
             return
         registers = {value.name: self.registers[value.name] for value in _read(statement) if value.buffer is None}
         known = dict(self.symbols)
-        yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, registers, self.turns)
+        yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, registers, self.turns, in_order)
 
     def compute(self, statement: Statement) -> None:
         """Keep what the scalar unit computes in registers; views and undefined tiles need no instruction."""

@@ -6,7 +6,7 @@ at each entry, uses slot k % d.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pypto.ir.index import Bounds, Index, Symbol, bounds, floor_divide, make, subtract
 from pypto.ir.nodes import Buffer, For, Kernel, Statement, Value, operands, regions, results
@@ -46,12 +46,18 @@ def slot(loop: For, depth: int, ranges: dict[Symbol, Bounds]) -> Index:
     return make("%", turn(loop, ranges), depth)
 
 
-def most_turns(loop: For, ranges: dict[Symbol, Bounds]) -> int | None:
+def most_turns(loop: For, ranges: Mapping[Symbol, Bounds]) -> int | None:
     """Return an upper bound of the turns of `loop`, or None when it is not known."""
-    first, last = bounds(loop.start, ranges), bounds(loop.stop, ranges)
-    if first is None or last is None:
-        return None
-    return max(0, -(-(last[1] - first[0]) // loop.step))
+    return turn_bounds(loop, ranges)[1]
+
+
+def turn_bounds(loop: For, ranges: Mapping[Symbol, Bounds]) -> tuple[int, int | None]:
+    """Return a lower and an upper bound of the turns of `loop`; 0 and None when nothing is known."""
+    span = bounds(subtract(loop.stop, loop.start), ranges)
+    if span is None:
+        return 0, None
+    low, high = (max(0, -(-end // loop.step)) for end in span)
+    return low, high
 
 
 def touched(statement: Statement) -> Iterator[Value]:

@@ -69,9 +69,9 @@ class RunOptions:
     `fill` is the byte that unwritten memory holds (255: a NaN of every floating-point type).
 
     `skip` names calls by file and line that the run leaves out, among those that order things (flags, barriers, flags
-    between cores, `SyncAll`): one program shows what each of them is for. `list_syncs` puts those calls into the report.
-    With `strict_flags`, setting a flag is a mistake unless something orders it after the flag's last wait: flags are one
-    bit. Published kernels rely on less.
+    between cores, `SyncAll`): one program shows what each of them is for. `list_syncs` puts those calls into the
+    report. With `strict_flags`, setting a flag is a mistake unless something orders it after the flag's last wait:
+    flags are one bit. Published kernels rely on less.
     """
 
     mode: Mode = "early"

@@ -31,7 +31,7 @@ def run_module(
     launcher: str | None = None,
     options: RunOptions | None = None,
 ) -> Report:
-    """Run all kernels of `module` (level *planned*) in order, flags being strict; results are in `outputs` by array name.
+    """Run all kernels of `module` (level *planned*) in order, flags being strict; results are in `outputs` by name.
 
     Arrays must be dense; intermediate arrays begin without values. `program` may hold several modules: then `launcher`
     names the function that launches this one.
