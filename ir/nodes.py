@@ -54,6 +54,7 @@ class Space(Enum):
     L0A = "l0a"
     L0B = "l0b"
     L0C = "l0c"
+    BT = "bt"
 
 
 class Pipe(Enum):

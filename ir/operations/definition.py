@@ -49,6 +49,7 @@ class Category(Enum):
     SORT = "sort"  # puts elements along attribute `axis` in order
     INDEXING = "indexing"  # elements along attribute `axis` are chosen by the numbers in operand `indices`
     CONSTANT = "constant"  # no operands
+    CUBE = "cube"  # moves matrices between the memories of the cube core, and multiplies them
     SYNCHRONISATION = "synchronisation"  # orders pipes, has no values
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from pypto.ir.operations import (
     constants,
     contractions,
+    cube,
     elementwise,
     hardware,
     indexing,
@@ -20,6 +21,6 @@ from pypto.ir.operations import (
 )
 from pypto.ir.operations.definition import OperationDefinition
 
-_GROUPS = (elementwise, reductions, ordered, contractions, shapes, indexing, constants, synchronisation, hardware)
+_GROUPS = (elementwise, reductions, ordered, contractions, shapes, indexing, constants, synchronisation, hardware, cube)
 
 TABLE: dict[str, OperationDefinition] = {record.name: record for group in _GROUPS for record in group.RECORDS}

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from pypto.ir.nodes import Buffer, For, Kernel, Pipe, Statement, regions
 from pypto.ir.passes.footprint import whole_repeats
 from pypto.ir.passes.independence import Independent, independent_loops
-from pypto.ir.passes.pipes import Access, Pipes
+from pypto.ir.passes.pipes import Access, Pipes, Queue
 from pypto.ir.passes.slots import depth_in, of_name, rotations
 
-Knowledge = dict[Pipe, Counter[Pipe]]
-Pair = tuple[Pipe, Pipe]
-Latest = dict[str, dict[tuple[Pipe, bool], int]]
+Knowledge = dict[Queue, Counter[Queue]]
+Pair = tuple[Queue, Queue]
+Latest = dict[str, dict[tuple[Queue, bool], int]]
 """By resource: the last statement that a pipe touched it in, and whether by writing."""
 
 
@@ -34,8 +34,8 @@ class FlagPlan:
     largest number of slots that rotate in the loop: a flag may need as many ids.
     """
 
-    source: Pipe
-    destination: Pipe
+    source: Queue
+    destination: Queue
     setter: int
     waiter: int
     distance: int = 0
@@ -59,8 +59,8 @@ class Plan:
     """
 
     flags: list[FlagPlan] = field(default_factory=list)
-    barriers: dict[int, set[Pipe]] = field(default_factory=lambda: defaultdict(set))
-    between_turns: set[tuple[int, Pipe]] = field(default_factory=set)
+    barriers: dict[int, set[Queue]] = field(default_factory=lambda: defaultdict(set))
+    between_turns: set[tuple[int, Queue]] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -138,9 +138,9 @@ class Scan:
     turns: int = 1
     latest: Latest = field(default_factory=lambda: defaultdict(dict))
     known: Knowledge = field(default_factory=lambda: defaultdict(Counter))
-    told: dict[tuple[Pipe, int], Counter[Pipe]] = field(default_factory=dict)
+    told: dict[tuple[Queue, int], Counter[Queue]] = field(default_factory=dict)
     waits: dict[int, list[FlagPlan]] = field(default_factory=lambda: defaultdict(list))
-    barriers: dict[int, set[Pipe]] = field(default_factory=lambda: defaultdict(set))
+    barriers: dict[int, set[Queue]] = field(default_factory=lambda: defaultdict(set))
     positions: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -154,7 +154,7 @@ class Scan:
     def forward(self, position: int) -> None:
         """Order the statement at `position` after those before it that it conflicts with."""
         for (source, destination), setter in sorted(self.conflicts(position, 0).items(), key=_latest_first):
-            if source is destination:
+            if source == destination:
                 self.bar(position, source, setter + 1, position)
             elif self.known[destination][source] < setter + 1:
                 self.flag(position, source, destination, setter, 0, 0)
@@ -184,14 +184,17 @@ class Scan:
                 return
         yield from planner.overlapping.get(resource, (resource,))
 
-    def bar(self, position: int, pipe: Pipe, needed: int, now: int) -> None:
-        """Put a barrier before the statement unless one since position `needed` - 1 did; `now` is the time there."""
-        if pipe is not Pipe.S and self.known[pipe][pipe] < needed:
+    def bar(self, position: int, pipe: Queue, needed: int, now: int) -> None:
+        """Put a barrier before the statement unless one since position `needed` - 1 did, or the pipe does without one;
+        `now` is the time there."""
+        if self.planner.pipes.in_order(self.body[position]):
+            return
+        if pipe.pipe is not Pipe.S and self.known[pipe][pipe] < needed:
             self.planner.plan.barriers[self.number(position)].add(pipe)
             self.barriers[position].add(pipe)
             self.known[pipe][pipe] = now
 
-    def flag(self, position: int, source: Pipe, destination: Pipe, setter: int, distance: int, turn: int) -> None:
+    def flag(self, position: int, source: Queue, destination: Queue, setter: int, distance: int, turn: int) -> None:
         planner = self.planner
         around = None if self.loop is None else planner.numbers[id(self.loop)]
         outermost = planner.outermost[around] if around is not None and distance else None
@@ -201,7 +204,7 @@ class Scan:
         self.waits[position].append(plan)
         self.learn(destination, source, setter + (turn - distance) * len(self.body))
 
-    def learn(self, destination: Pipe, source: Pipe, setter: int) -> None:
+    def learn(self, destination: Queue, source: Queue, setter: int) -> None:
         """What the setting pipe knew after statement `setter`, and that it has run."""
         known = self.known[destination]
         for pipe, position in self.told[source, setter].items():
@@ -241,10 +244,10 @@ class Scan:
             self.known[pipe][pipe] = position + turn * count
 
     def order_turns(
-        self, position: int, source: Pipe, destination: Pipe, setter: int, distance: int, turn: int
+        self, position: int, source: Queue, destination: Queue, setter: int, distance: int, turn: int
     ) -> None:
         before = setter + 1 + (turn - distance) * len(self.body)
-        if source is destination:
+        if source == destination:
             number = self.number(position)
             known = source in self.planner.plan.barriers[number]
             self.bar(position, source, before, position + turn * len(self.body))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pypto.ir.nodes import Buffer, Kernel, Operation, walk
+from pypto.ir.nodes import Buffer, Kernel, Operation, Space, walk
 from pypto.ir.passes.limits import ASCEND_910B1
 
 
@@ -12,7 +12,19 @@ def whole_repeats(buffer: Buffer) -> int:
     return buffer.depth * (-(-buffer.slot_bytes // repeat) * repeat)
 
 
-def capacity(kernel: Kernel) -> int:
-    """Return the bytes of the unified buffer that `kernel` may use: Select takes a part for itself."""
+CAPACITIES = {
+    Space.UB: ASCEND_910B1.unified_buffer,
+    Space.L1: ASCEND_910B1.l1,
+    Space.L0A: ASCEND_910B1.l0a,
+    Space.L0B: ASCEND_910B1.l0b,
+    Space.L0C: ASCEND_910B1.l0c,
+    Space.BT: ASCEND_910B1.bias_table,
+}
+
+
+def capacity(kernel: Kernel, space: Space = Space.UB) -> int:
+    """Return the bytes of a memory that `kernel` may use: Select takes a part of the unified buffer for itself."""
+    if space is not Space.UB:
+        return CAPACITIES[space]
     selects = any(isinstance(item, Operation) and item.name == "where" for item in walk(kernel.body))
     return ASCEND_910B1.unified_buffer - (ASCEND_910B1.select_reserve if selects else 0)

@@ -38,6 +38,8 @@ def is_contiguous(shape: tuple[Extent, ...], multiple: int) -> bool:
 
 def is_alias(operation: Operation, multiple: int) -> bool:
     """Return whether the result of a view is its operand's memory as it is."""
+    if operation.name == "fixpipe":
+        return True
     if operation.name not in ALIAS_CANDIDATES:
         return False
     before, after = operation.operands[0].shape, operation.results[0].shape

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field, replace
 from pypto.ir.base.errors import CompilerBug
 from pypto.ir.engine.clocks import Event, is_faulty, observe, scenarios
 from pypto.ir.index import Index, add
-from pypto.ir.nodes import For, If, Kernel, Level, Operation, Pipe, Statement, walk
+from pypto.ir.nodes import For, If, Kernel, Level, Operation, Statement, walk
 from pypto.ir.passes.dependencies import FlagPlan, Plan, plan_of
 from pypto.ir.passes.layout import symbol_ranges
 from pypto.ir.passes.manager import Pass
-from pypto.ir.passes.pipes import Access, Pipes
+from pypto.ir.passes.pipes import Access, Pipes, Queue
 from pypto.ir.passes.remove_implied import needed_plan, without_barrier, without_flag
 from pypto.ir.passes.rotate_buffers import noted
 from pypto.ir.passes.slots import slot
@@ -65,7 +65,7 @@ SERIAL_NOTE = f"{IDS} flag ids are too few for the copies in flight: the pipes t
 def one_at_a_time(kernel: Kernel) -> Extra:
     """Return touches of one thing by all statements: each waits for the one before it, which takes few ids."""
     pipes = Pipes.of(kernel)
-    working = ((number, pipes.pipe(item)) for number, item in enumerate(walk(kernel.body)))
+    working = ((number, pipes.queue(item)) for number, item in enumerate(walk(kernel.body)))
     return {number: frozenset((Access(pipe, "turn", True),)) for number, pipe in working if pipe is not None}
 
 
@@ -142,7 +142,7 @@ class Group:
 
 def choose_ids(plan: Plan, traces_: list[Turns]) -> tuple[list[Ids], FlagPlan | None]:
     """Return the ids of each flag, and the first flag that finds none."""
-    groups: dict[tuple[Pipe, Pipe], list[Group]] = defaultdict(list)
+    groups: dict[tuple[Queue, Queue], list[Group]] = defaultdict(list)
     ids: list[Ids] = []
     for number, flag in enumerate(plan.flags):
         pair = groups[flag.source, flag.destination]
@@ -216,7 +216,7 @@ def relax(plan: Plan, flag: FlagPlan, extra: Extra) -> bool:
     return False
 
 
-def _link(extra: Extra, *touches: tuple[int, Pipe]) -> bool:
+def _link(extra: Extra, *touches: tuple[int, Queue]) -> bool:
     """Make two statements touch something that nothing else does; return whether they did not already."""
     links = [Access(pipe, f"order {touches}", True) for _, pipe in touches]
     if all(link in extra.get(number, frozenset()) for link, (number, _) in zip(links, touches, strict=True)):
@@ -277,12 +277,12 @@ class _Placer:
 
 
 def _flag(name: str, flag: FlagPlan, number: Index) -> Operation:
-    attributes = (("destination", flag.destination.value), ("id", number), ("source", flag.source.value))
+    attributes = (("destination", flag.destination.pipe.value), ("id", number), ("source", flag.source.pipe.value))
     return Operation(name, (), (), attributes)
 
 
-def _barrier(pipe: Pipe) -> Operation:
-    return Operation("pipe_barrier", (), (), (("pipe", pipe.value),))
+def _barrier(pipe: Queue) -> Operation:
+    return Operation("pipe_barrier", (), (), (("pipe", pipe.pipe.value),))
 
 
 INSERT_SYNCHRONISATION = Pass("insert_synchronisation", Level.BUFFERED, Level.SYNCHRONISED, insert_synchronisation)

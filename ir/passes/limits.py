@@ -18,6 +18,13 @@ class Limits:
     block_bytes: int = 32
     repeat_bytes: int = 256
     vector_cores: int = 48
+    cube_cores: int = 24
+    l1: int = 512 * 1024
+    l0a: int = 64 * 1024
+    l0b: int = 64 * 1024
+    l0c: int = 128 * 1024
+    bias_table: int = 1024
+    fractal: int = 16
 
 
 ASCEND_910B1 = Limits()

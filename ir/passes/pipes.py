@@ -1,24 +1,70 @@
-"""Which pipe of the core runs a statement, and what memory it touches there."""
+"""Which pipe of which core runs a statement, and what memory it touches there.
+
+A kernel whose buffers lie in the unified buffer runs on vector cores, one whose buffers lie in L1 and the L0 memories on
+cube cores. A kernel with both is mixed: each statement runs on the core that has its buffers.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pypto.ir.nodes import For, If, Kernel, Load, Operation, Parameter, Pipe, Statement, Store, regions
+from pypto.ir.index import Extent, bounds
+from pypto.ir.nodes import (
+    Buffer,
+    For,
+    If,
+    Kernel,
+    Load,
+    Operation,
+    Parameter,
+    Pipe,
+    Space,
+    Statement,
+    Store,
+    Value,
+    operands,
+    regions,
+    results,
+    walk,
+)
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.forms import by_elements, is_alias, is_dense
-from pypto.ir.passes.layout import row_multiple, stored_rank
+from pypto.ir.passes.layout import Ranges, row_multiple, stored_rank, symbol_ranges
+from pypto.ir.passes.limits import ASCEND_910B1
+
+
+CUBE = "cube"
+VECTOR = "vector"
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A pipe of a core; `core` is ``cube`` or ``vector`` in a mixed kernel and empty in others."""
+
+    pipe: Pipe
+    core: str = ""
+
+    @property
+    def value(self) -> str:
+        return f"{self.core} {self.pipe.value}" if self.core else self.pipe.value
+
+    def __str__(self) -> str:
+        return self.value
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """One touch of a memory: a buffer's name, or ``gm:`` and an array's."""
 
-    pipe: Pipe
+    pipe: Queue
     resource: str
     write: bool
+
+
+def is_cube_space(space: Space) -> bool:
+    return space not in (Space.UB, Space.GM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,61 +73,106 @@ class Pipes:
 
     parameters: Mapping[str, Parameter]
     multiple: int
+    buffers: Mapping[str, Buffer]
+    ranges: Ranges
+    mixed: bool
 
     @staticmethod
     def of(kernel: Kernel) -> Pipes:
-        return Pipes({item.name: item for item in kernel.parameters}, row_multiple(kernel))
+        spaces = {is_cube_space(buffer.space) for buffer in kernel.buffers}
+        buffers = {buffer.name: buffer for buffer in kernel.buffers}
+        ranges = symbol_ranges(kernel) if True in spaces else {}
+        return Pipes({item.name: item for item in kernel.parameters}, row_multiple(kernel), buffers, ranges, len(spaces) > 1)
+
+    def is_cube(self, statement: Statement) -> bool:
+        """Return whether the cube core runs `statement` or, for a loop or branch, anything in it."""
+        for inner in walk((statement,)):
+            for value in (*operands(inner), *results(inner)):
+                if value.buffer is not None:
+                    return is_cube_space(self.buffers[value.buffer].space)
+        return False
+
+    def queue(self, statement: Statement) -> Queue | None:
+        """Return the pipe that runs `statement`; None when no instruction touches memory for it."""
+        pipe = self.pipe(statement)
+        if pipe is None or not self.mixed:
+            return None if pipe is None else Queue(pipe)
+        return Queue(pipe, CUBE if self.is_cube(statement) else VECTOR)
+
+    def space(self, value: Value) -> Space | None:
+        return None if value.buffer is None else self.buffers[value.buffer].space
 
     def pipe(self, statement: Statement) -> Pipe | None:
-        """Return the pipe that runs `statement`; None when no instruction touches memory for it."""
         if isinstance(statement, Load):
-            if self.parameters[statement.source].scalar:
-                return None
-            shape = self.parameters[statement.source].type.shape
-            dense = is_dense(statement.region, stored_rank(statement.result.shape), shape)
-            return Pipe.MTE2 if dense else Pipe.S
+            return self.load_pipe(statement)
         if isinstance(statement, Store):
-            return Pipe.MTE3
+            return Pipe.FIX if self.space(statement.value) is Space.L0C else Pipe.MTE3
         if isinstance(statement, Operation):
             return self.operation_pipe(statement)
         return None
 
-    def operation_pipe(self, operation: Operation) -> Pipe | None:
-        category = TABLE[operation.name].category
-        if category is Category.SYNCHRONISATION or operation.name == "undefined":
+    def load_pipe(self, load: Load) -> Pipe | None:
+        if self.parameters[load.source].scalar:
             return None
+        if self.space(load.result) is Space.L1:
+            return Pipe.MTE2
+        shape = self.parameters[load.source].type.shape
+        return Pipe.MTE2 if is_dense(load.region, stored_rank(load.result.shape), shape) else Pipe.S
+
+    def operation_pipe(self, operation: Operation) -> Pipe | None:
+        record = TABLE[operation.name]
+        if record.category is Category.SYNCHRONISATION or operation.name == "undefined":
+            return None
+        if record.category is Category.CUBE:
+            return None if record.pipe is Pipe.FIX else record.pipe
         if operation.results[0].buffer is None or is_alias(operation, self.multiple):
             return None
         return Pipe.S if by_elements(operation, self.multiple) else Pipe.V
+
+    def in_order(self, statement: Statement) -> bool:
+        """Return whether `statement` starts by itself only when the work ahead of it in its pipe has finished: a
+        product of at least 10 fractals hides the time that the one before it still takes to add up."""
+        if not isinstance(statement, Operation) or TABLE[statement.name].pipe is not Pipe.M:
+            return False
+        rows, columns = statement.results[0].shape
+        return self.fractals(rows) * self.fractals(columns) >= FRACTALS_IN_ORDER
+
+    def fractals(self, extent: Extent) -> int:
+        found = bounds(extent, self.ranges)
+        return 0 if found is None else -(-found[0] // ASCEND_910B1.fractal)
 
     def accesses(self, statement: Statement) -> frozenset[Access]:
         """Return all touches of `statement`, those of its regions included."""
         if isinstance(statement, For | If):
             inner = [self.accesses(item) for body in regions(statement) for item in body]
             return frozenset().union(*inner)
-        pipe = self.pipe(statement)
-        return frozenset() if pipe is None else frozenset(self._direct(statement, pipe))
+        queue = self.queue(statement)
+        return frozenset() if queue is None else frozenset(self._direct(statement, queue))
 
-    def _direct(self, statement: Statement, pipe: Pipe) -> Iterator[Access]:
+    def _direct(self, statement: Statement, queue: Queue) -> Iterator[Access]:
         if isinstance(statement, Load):
             assert statement.result.buffer is not None
-            yield Access(pipe, f"gm:{statement.source}", False)
-            yield Access(pipe, statement.result.buffer, True)
+            yield Access(queue, f"gm:{statement.source}", False)
+            yield Access(queue, statement.result.buffer, True)
         elif isinstance(statement, Store):
             assert statement.value.buffer is not None
-            yield Access(pipe, statement.value.buffer, False)
-            yield Access(pipe, f"gm:{statement.target}", True)
+            yield Access(queue, statement.value.buffer, False)
+            yield Access(queue, f"gm:{statement.target}", True)
         elif isinstance(statement, Operation):
-            yield from self._of_operation(statement, pipe)
+            yield from self._of_operation(statement, queue)
 
-    def _of_operation(self, operation: Operation, pipe: Pipe) -> Iterator[Access]:
+    def _of_operation(self, operation: Operation, queue: Queue) -> Iterator[Access]:
         workspaces = [name == "workspace" for name in TABLE[operation.name].operands]
         for position, value in enumerate(operation.operands):
             if value.buffer is not None:
-                yield Access(pipe, value.buffer, position < len(workspaces) and workspaces[position])
+                yield Access(queue, value.buffer, position < len(workspaces) and workspaces[position])
         for value in operation.results:
             assert value.buffer is not None
-            yield Access(pipe, value.buffer, True)
+            yield Access(queue, value.buffer, True)
+
+
+FRACTALS_IN_ORDER = 10
+"""Fractals of a product from which on no barrier is needed before another one adds to it."""
 
 
 def conflict(first: Access, second: Access) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import UNKNOWN, Location
 from pypto.ir.liveness import Span, live_spans, meet
-from pypto.ir.nodes import Buffer, For, Kernel, Level, Load, Operation, Store, Value, results, walk
+from pypto.ir.nodes import Buffer, For, Kernel, Level, Load, Operation, Space, Store, Value, results, walk
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.footprint import capacity, whole_repeats
@@ -40,8 +40,25 @@ def packed(kernel: Kernel, spread: bool = True) -> tuple[Buffer, ...] | None:
     Without `spread` those that cross between global memory and the chip share bytes like all others.
     """
     spans = live_spans(kernel)
-    used = [buffer for buffer in kernel.buffers if buffer.name in spans]
-    space, partners = capacity(kernel), partners_of(kernel)
+    placed: list[Buffer] = []
+    for space in memories_of(kernel):
+        used = [buffer for buffer in kernel.buffers if buffer.name in spans and buffer.space is space]
+        addresses = _packed(kernel, used, {item.name: spans[item.name] for item in used}, capacity(kernel, space), spread)
+        if addresses is None:
+            return None
+        placed += (replace(item, address=addresses[item.name][0]) for item in used)
+    order = {buffer.name: position for position, buffer in enumerate(kernel.buffers)}
+    return tuple(sorted(placed, key=lambda item: order[item.name]))
+
+
+def memories_of(kernel: Kernel) -> list[Space]:
+    """Return the memories that `kernel` has buffers in."""
+    return [space for space in Space if any(buffer.space is space for buffer in kernel.buffers)]
+
+
+def _packed(kernel: Kernel, used: list[Buffer], spans: Spans, space: int, spread: bool) -> Addresses | None:
+    """Return addresses for the buffers of one memory of `space` bytes, or None when they do not fit."""
+    partners = partners_of(kernel)
     whole = {name: [(items[0][0], items[-1][1])] for name, items in spans.items()}
     apart = crossing(kernel)
     lonely = {name: [(0, 10**9)] if name in apart else items for name, items in spans.items()}
@@ -50,7 +67,7 @@ def packed(kernel: Kernel, spread: bool = True) -> tuple[Buffer, ...] | None:
         plans = [Plan(_ordered(used, whole, key), kept, banks).placed() for key in ORDERS]
         best = min(plans, key=highest)
         if highest(best) <= space:
-            return tuple(replace(item, address=best[item.name][0]) for item in used)
+            return best
     return None
 
 
@@ -156,15 +173,16 @@ def joined(kernel: Kernel) -> Kernel:
     return replace(kernel, body=rename_buffers(kernel.body, mapping), buffers=buffers)
 
 
-def peak(kernel: Kernel) -> int:
-    """Return the most bytes that are in use at one time, rounded up to whole repeats by buffer: no plan takes less."""
-    return _peak(kernel)[0]
+def peak(kernel: Kernel, space: Space = Space.UB) -> int:
+    """Return the most bytes of a memory that are in use at one time, rounded up to whole repeats by buffer: no plan
+    takes less."""
+    return _peak(kernel, space)[0]
 
 
-def _peak(kernel: Kernel) -> tuple[int, list[Buffer]]:
+def _peak(kernel: Kernel, space: Space) -> tuple[int, list[Buffer]]:
     """Return the most bytes in use at one time, and the buffers in use then."""
     spans = live_spans(kernel)
-    used = [buffer for buffer in kernel.buffers if buffer.name in spans]
+    used = [buffer for buffer in kernel.buffers if buffer.name in spans and buffer.space is space]
     changes: dict[int, int] = defaultdict(int)
     for buffer in used:
         for start, end in spans[buffer.name]:
@@ -186,7 +204,7 @@ def footprint(buffers: Iterable[Buffer]) -> int:
 def too_large(kernel: Kernel) -> UserError:
     """Return the error that lists what `kernel` (level *buffered*) has in use at its peak, with source lines."""
     places = _places(kernel)
-    needed, live = _peak(kernel)
+    needed, live = _peak(kernel, Space.UB)
     largest = sorted(live, key=whole_repeats, reverse=True)[:6]
     lines = [f"{whole_repeats(item)} bytes: {_shape(item)}, {places[item.name]}" for item in largest]
     if len(live) > len(largest):

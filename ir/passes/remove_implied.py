@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable
 
 from pypto.ir.engine.clocks import is_faulty
-from pypto.ir.engine.machine import PIPES
-from pypto.ir.nodes import For, If, Kernel, Pipe, walk
+from pypto.ir.nodes import For, If, Kernel, walk
 from pypto.ir.passes.dependencies import FlagPlan, Plan
+from pypto.ir.passes.pipes import Queue
 
 Place = Callable[[Kernel, Plan], Kernel]
 
@@ -27,24 +27,25 @@ def needed_plan(kernel: Kernel, plan: Plan, place: Place) -> Plan:
     return plan
 
 
-def _without(plan: Plan, item: FlagPlan | tuple[int, Pipe]) -> Plan:
+def _without(plan: Plan, item: FlagPlan | tuple[int, Queue]) -> Plan:
     return without_flag(plan, item) if isinstance(item, FlagPlan) else without_barrier(plan, *item)
 
 
-def _doubtful(kernel: Kernel, plan: Plan) -> list[FlagPlan | tuple[int, Pipe]]:
+def _doubtful(kernel: Kernel, plan: Plan) -> list[FlagPlan | tuple[int, Queue]]:
     """Return the flags and barriers that may be implied."""
     statements = list(walk(kernel.body))
     nested = {number for number, item in enumerate(statements) if isinstance(item, For | If)}
     if not nested:
         return []
+    queues = {pipe.value: pipe for pipes in plan.barriers.values() for pipe in pipes}
     barriers = sorted((number, pipe.value) for number, pipes in plan.barriers.items() for pipe in pipes)
     flags = [item for item in plan.flags if item.distance or nested & set(range(item.setter, item.waiter + 1))]
     first = min(nested)
     if len(nested) == 1:
         behind = first + sum(1 for _ in walk((statements[first],)))
-        causes = {*((number, pipe.value) for number, pipe in plan.between_turns), *((behind, pipe) for pipe in PIPES)}
+        causes = {*((number, pipe.value) for number, pipe in plan.between_turns), *((behind, pipe) for pipe in queues)}
         barriers = [item for item in barriers if item[0] == first or _is_next(item, barriers, causes)]
-    return [*((number, Pipe(pipe)) for number, pipe in barriers if number >= first), *flags]
+    return [*((number, queues[pipe]) for number, pipe in barriers if number >= first), *flags]
 
 
 def _is_next(barrier: tuple[int, str], barriers: list[tuple[int, str]], causes: set[tuple[int, str]]) -> bool:
@@ -54,8 +55,8 @@ def _is_next(barrier: tuple[int, str], barriers: list[tuple[int, str]], causes: 
     return any(pipe == barrier[1] and least < number <= barrier[0] for number, pipe in causes)
 
 
-def without_barrier(plan: Plan, statement: int, pipe: Pipe) -> Plan:
-    barriers: dict[int, set[Pipe]] = defaultdict(set)
+def without_barrier(plan: Plan, statement: int, pipe: Queue) -> Plan:
+    barriers: dict[int, set[Queue]] = defaultdict(set)
     barriers.update(
         (number, pipes - {pipe} if number == statement else pipes) for number, pipes in plan.barriers.items()
     )

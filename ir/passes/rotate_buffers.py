@@ -8,27 +8,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pypto.ir.nodes import Attribute, Buffer, For, Kernel, Level, Load, Pipe, Store, walk
+from pypto.ir.nodes import Attribute, Buffer, For, Kernel, Level, Load, Operation, Pipe, Space, Store, walk
 from pypto.ir.passes.footprint import capacity
 from pypto.ir.passes.layout import symbol_ranges
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.pipes import Pipes
-from pypto.ir.passes.plan_addresses import packed, peak
+from pypto.ir.passes.plan_addresses import memories_of, packed, peak
 from pypto.ir.passes.slots import loops_around, most_turns
 
 LARGEST_DEPTH = 3
 
 
 def rotate_buffers(kernel: Kernel) -> Kernel:
-    """Return `kernel` with as many slots as it asks for, or as fit."""
+    """Return `kernel` with as many slots in each memory as it asks for, or as fit."""
+    for space in memories_of(kernel):
+        kernel = _rotated(kernel, space)
+    return kernel
+
+
+def _rotated(kernel: Kernel, space: Space) -> Kernel:
     wanted = wanted_depth(kernel)
+    do_not_fit = f"{wanted} slots per buffer do not fit" + ("" if space is Space.UB else f" {space.value}")
     for depth in range(wanted, 1, -1):
-        made = with_depth(kernel, depth)
+        made = with_depth(kernel, depth, space)
         if made.buffers == kernel.buffers:
             return kernel
-        if peak(made) <= capacity(kernel) and packed(made) is not None:
-            return made if depth == wanted else noted(made, f"{wanted} slots per buffer do not fit: {depth} are used")
-    return kernel if wanted == 1 else noted(kernel, f"{wanted} slots per buffer do not fit: 1 is used")
+        if peak(made, space) <= capacity(kernel, space) and packed(made) is not None:
+            return made if depth == wanted else noted(made, f"{do_not_fit}: {depth} are used")
+    return kernel if wanted == 1 else noted(kernel, f"{do_not_fit}: 1 is used")
 
 
 def wanted_depth(kernel: Kernel) -> int:
@@ -41,9 +48,9 @@ def wanted_depth(kernel: Kernel) -> int:
     return 1 if attributes.get("pipeline") is False else 2
 
 
-def with_depth(kernel: Kernel, depth: int) -> Kernel:
-    """Return `kernel` with `depth` slots, or as many as the loop turns, for each buffer that a copy fills or empties in
-    the loop around all that touches it."""
+def with_depth(kernel: Kernel, depth: int, space: Space = Space.UB) -> Kernel:
+    """Return `kernel` with `depth` slots, or as many as the loop turns, for each buffer of a memory that a copy fills
+    or empties in the loop around all that touches it."""
     ranges = symbol_ranges(kernel)
     crossing, kept, around = _crossing(kernel), _kept(kernel), loops_around(kernel)
     buffers: list[Buffer] = []
@@ -51,7 +58,7 @@ def with_depth(kernel: Kernel, depth: int) -> Kernel:
         path = around.get(buffer.name, ()) if buffer.name in crossing else ()
         turns = most_turns(path[-1], ranges) if path and buffer.name not in kept else 1
         slots = depth if turns is None else max(1, min(depth, turns))
-        buffers.append(replace(buffer, depth=slots))
+        buffers.append(replace(buffer, depth=slots) if buffer.space is space else buffer)
     return replace(kernel, buffers=tuple(buffers))
 
 
@@ -63,13 +70,16 @@ def _crossing(kernel: Kernel) -> set[str]:
             found.add(item.result.buffer)
         elif isinstance(item, Store) and item.value.buffer is not None:
             found.add(item.value.buffer)
+        elif isinstance(item, Operation) and pipes.pipe(item) is Pipe.MTE1:
+            found.update(value.buffer for value in item.results if value.buffer is not None)
     return found
 
 
 def _kept(kernel: Kernel) -> set[str]:
-    """Return the buffers that hold a value from one turn of a loop to the next."""
+    """Return the buffers in the unified buffer that hold a value from one turn of a loop to the next."""
+    vector = {buffer.name for buffer in kernel.buffers if buffer.space is Space.UB}
     loops = [item for item in walk(kernel.body) if isinstance(item, For)]
-    return {value.buffer for loop in loops for value in loop.carried + loop.results if value.buffer is not None}
+    return {value.buffer for loop in loops for value in loop.carried + loop.results if value.buffer in vector}
 
 
 def noted(kernel: Kernel, note: str) -> Kernel:

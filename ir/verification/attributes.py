@@ -126,9 +126,12 @@ CHECKS: dict[str, tuple[Check, str]] = {
     "low": (_paddings, "a list with one number of at least 0 for each axis"),
     "permutation": (_permutation, "a list of axes, for example [1, 0]"),
     "pipe": (_pipe, _PIPES_TEXT),
+    "relu": (_flag, "true or false"),
     "ranges": (_ranges, "a list with one [offset, extent, step] for each axis of the first operand, step not 0"),
     "shape": (_extents, "a list of extents, for example [4, 8]"),
     "source": (_pipe, _PIPES_TEXT),
+    "transposed": (_flag, "true or false"),
+    "turn": (_index, "an index expression, for example %k"),
     "wrap": (_flag, "true or false"),
     "value": (_number, "a number of 64 bits; a float only where the dtype is one"),
 }

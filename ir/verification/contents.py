@@ -90,8 +90,9 @@ class _Contents:
 
 
 def _alias(statement: Statement) -> Value | None:
-    """The operand that a view may share its memory with."""
-    if isinstance(statement, Operation) and TABLE[statement.name].category is Category.VIEW:
+    """The operand that a view, or what a store converts, may share its memory with."""
+    views = isinstance(statement, Operation) and TABLE[statement.name].category is Category.VIEW
+    if isinstance(statement, Operation) and (views or statement.name == "fixpipe"):
         return statement.operands[0]
     return None
 

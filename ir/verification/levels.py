@@ -24,9 +24,10 @@ MEMORIES: dict[Space, Memory] = {
     Space.L1: Memory(512 * 1024, 32),
     Space.L0A: Memory(64 * 1024, 512),
     Space.L0B: Memory(64 * 1024, 512),
-    Space.L0C: Memory(128 * 1024, 64),
+    Space.L0C: Memory(128 * 1024, 1024),
+    Space.BT: Memory(1024, 64),
 }
-"""Sizes per core of dav-2201; shared/ascendc.md section 2 has the sources."""
+"""Sizes per core of dav-2201, with the sources in codegen/targets/ascend910b1.toml. Mmad writes at multiples of 1024."""
 
 LARGEST_FLAG = 5
 """Largest flag id: in static-tensor style the hardware's ids 6 and 7 are reserved."""

@@ -5,6 +5,10 @@ from __future__ import annotations
 from pypto.ir.base.catalogue.entry import Entry
 
 ENTRIES: dict[str, Entry] = {
+    "cube-matrix": Entry(
+        "the cube core works on matrices: {shape} has other long axes than the last two, or they do not fit",
+        "give ranges of extent 1 for all axes but the last two",
+    ),
     "npu-dtype": Entry(
         "{name} has dtype {dtype}, which the vector cores of the NPU cannot compute with",
         "use {wanted} arrays for this target, or run the kernel with target='cpu'",
