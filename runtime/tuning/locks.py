@@ -47,9 +47,8 @@ def locked(path: Path, wait: float, waiting: str = "") -> Iterator[None]:
     # a forked child has its own locks: the thread that held one of these does not exist there
     among_threads = _THREAD_LOCKS.setdefault((os.path.abspath(path), os.getpid()), threading.Lock())
     with _of_this_process(among_threads, pause):
-        handle = os.open(path, OPEN_FLAGS, 0o600)
+        handle = _open_locked(path, pause)
         try:
-            _lock_file(handle, pause)
             yield
         finally:
             os.close(handle)  # which releases it
@@ -63,6 +62,21 @@ def _of_this_process(lock: threading.Lock, pause: Callable[[], None]) -> Iterato
         yield
     finally:
         lock.release()
+
+
+def _open_locked(path: Path, pause: Callable[[], None]) -> int:
+    """Return a descriptor of the locked file; one that was removed while we waited for it locks nothing: try again."""
+    while True:
+        handle = os.open(path, OPEN_FLAGS, 0o600)
+        try:
+            _lock_file(handle, pause)
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), os.stat(path)):
+                    return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
 
 
 def _lock_file(handle: int, pause: Callable[[], None]) -> None:
