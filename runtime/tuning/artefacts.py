@@ -25,6 +25,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pypto.runtime.tuning.candidate import Candidate
 from pypto.runtime.tuning.locks import LOGGER, locked
