@@ -118,7 +118,8 @@ class Machine:
     def can_start(self, step: Step) -> bool:
         if step.kind is Kind.WAIT:
             return step.flag in self.raised
-        return step.kind is not Kind.BARRIER or not self.running[step.pipe]
+        waits = step.kind is Kind.BARRIER or step.in_order
+        return not waits or not self.running[step.pipe]
 
     def begin(self, step: Step) -> None:
         if step.kind is Kind.SET:
