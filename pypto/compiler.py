@@ -86,11 +86,11 @@ def _check_target(target: str | None) -> str:
 class Built:
     """A subject compiled for one signature.
 
-    `program` has a kernel for each stage, `fused` the kernels that the target runs. `views` are how tracing saw the
+    `program` has a kernel for each stage, before any are merged. `views` are how tracing saw the
     arguments, `assumed` the notes on shapes that nobody gave; `source` is what `CompiledKernel.source` returns;
-    `launcher` runs it on the CPU; `from_disk` says that its code came from the disk cache; `lowered` holds the module at
-    level planned once somebody asked for it; `fast` the launcher's functions for repeated calls, by the frameworks of
-    the arguments.
+    `launcher` runs it on the CPU; `from_disk` says that its code came from the disk cache; `lowered` holds the module
+    at level planned once somebody asked for it; `fast` the launcher's functions for repeated calls, by the frameworks
+    of the arguments.
     """
 
     program: Program
@@ -98,7 +98,6 @@ class Built:
     views: Mapping[str, View]
     notes: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
-    fused: Module | None = None
     source: str | None = None
     code: CpuCode | None = None
     launcher: Launcher | None = None
@@ -134,21 +133,20 @@ def build(
     if target == "cpu" and built.module.level is not Level.TILE:
         raise UserError("level-too-low", subject.location, target=target, level=built.module.level.value)
     if target == "cpu":
-        return _build_cpu(replace(built, fused=_fuse(stages, built.module, options)), layouts)
+        return _build_cpu(built, layouts, options)
     if target == "ascendc":
         return _build_ascendc(built, options)
     return built
 
 
-def _build_cpu(built: Built, layouts: Mapping[str, Layout]) -> Built:
+def _build_cpu(built: Built, layouts: Mapping[str, Layout], options: Options) -> Built:
     from pypto.codegen.llvm.emitter import emit
     from pypto.runtime.code_cache import cached_code
     from pypto.runtime.launcher import Launcher
     from pypto.runtime.status import index_mistake
     from pypto.runtime.toolchain import compile_code, host_machine
 
-    machine, fused = host_machine(), built.fused
-    assert fused is not None
+    machine, fused = host_machine(), _fuse(built.stages, built.module, options)
     made: list[CpuCode] = []
 
     def emit_and_count(*inputs: Any) -> CpuCode:

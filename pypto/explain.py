@@ -30,7 +30,7 @@ def explain(subject: Subject, options: Options, target: str, built: Built | None
         lines += _meaning_lines(subject, built)
         lines += _argument_lines(built.module)
         lines += _merged_lines(built)
-        lines += _intermediate_lines(built.fused or built.module)
+        lines += _intermediate_lines(_fused(built))
         lines += _plan_lines(subject, options, built)
         lines += _phase_lines(built)
         lines += _indented("notes", built.notes)
@@ -82,14 +82,16 @@ def size_in_bytes(type_: TileType) -> int | None:
     return prod(extents) * type_.dtype.bytes if len(extents) == type_.rank else None
 
 
+def _fused(built: Built) -> Module:
+    return built.stages.modules.get("fuse", built.module)
+
+
 def _merged_lines(built: Built) -> list[str]:
     """Return the kernels that several stages became, with the arrays between them that are not stored any more."""
     from pypto.ir.passes.fuse_kernels import stages_of
 
-    if built.fused is None:
-        return []
-    kept = {item.name for item in built.fused.intermediates}
-    merged = [stages_of(kernel) for kernel in built.fused.kernels if len(stages_of(kernel)) > 1]
+    kept = {item.name for item in _fused(built).intermediates}
+    merged = [stages_of(kernel) for kernel in _fused(built).kernels if len(stages_of(kernel)) > 1]
     dropped = [item.name for item in built.module.intermediates if item.name not in kept]
     lines = [f"{', '.join(names)} are one kernel" for names in merged]
     lines += [f"not stored: {', '.join(dropped)}"] if dropped else []

@@ -10,13 +10,16 @@ rounded when they were stored, and still are.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from pypto.ir.axes import Axis
+from pypto.ir.index import Extent
 from pypto.ir.nodes import For, If, Kernel, Load, Module, Operation, Statement, Store, TileType, walk
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
+from pypto.ir.passes.apply_tiles import as_blocks
 from pypto.ir.passes.choose_tiles import possible_cuts
 from pypto.ir.passes.cut_axes import cut_axes
 from pypto.ir.passes.merge_kernels import accesses, merge
@@ -152,7 +155,8 @@ class _Fusion:
     def merge(self, earlier: _Part, later: _Part) -> _Part | None:
         if later.contractions + earlier.contractions > 1 or _length(earlier) + _length(later) > MOST_STATEMENTS:
             return None
-        made = merge(earlier.kernel, later.kernel)
+        kernels = _on_one_grid(earlier.kernel, later.kernel, sorted(earlier.arrays & later.arrays))
+        made = None if kernels is None else merge(*kernels)
         if made is None:
             return None
         if stages_of(made) in self.apart:
@@ -180,6 +184,30 @@ def without(kernel: Kernel, arrays: frozenset[str]) -> Kernel:
     touched = {name for name, _ in accesses(body)}
     kept = tuple(item for item in kernel.parameters if item.name not in arrays or item.name in touched)
     return replace(kernel, parameters=kept, body=body)
+
+
+# -- blocks and batches
+
+
+def _on_one_grid(first: Kernel, second: Kernel, shared: Sequence[str]) -> tuple[Kernel, Kernel] | None:
+    """Return two kernels of equal grids: one without a grid does an item of a shared array per block of the other."""
+    if bool(first.grid) == bool(second.grid):
+        return first, second
+    (blocks,) = (first if first.grid else second).grid
+    made = _as_items(second if first.grid else first, blocks.extent, shared)
+    if made is None:
+        return None
+    return (first, made) if first.grid else (made, second)
+
+
+def _as_items(kernel: Kernel, count: Extent, shared: Sequence[str]) -> Kernel | None:
+    """Return `kernel` as `count` blocks, each for one item of the first axis of a shared array, or None."""
+    axes = cut_axes(kernel)
+    leading = {axes.base(Axis(name, 0)) for name in shared if kernel.parameter(name).type.rank}
+    for cut in possible_cuts(kernel, axes):
+        if cut.extent == count and (cut.axis, cut.factor) in leading and cut.factor == 1:
+            return as_blocks(kernel, axes, [replace(cut, smallest=1)])
+    return None
 
 
 # -- what a kernel costs

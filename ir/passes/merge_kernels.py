@@ -28,10 +28,10 @@ from pypto.ir.nodes import (
     whole,
 )
 from pypto.ir.passes.rewriting import Rewriter, first_free_number
+from pypto.ir.schedule import Schedule
 
 LONGEST_NAME = 60
-PART_SCHEDULE = ("tile_num", "tile_shape")
-"""Attributes that only hold for a merged kernel when they hold for both its parts."""
+SCHEDULE = {item.name for item in fields(Schedule)}
 
 
 def merge(first: Kernel, second: Kernel) -> Kernel | None:
@@ -67,15 +67,23 @@ def _joined_name(first: str, second: str) -> str:
 
 def _attributes(first: Kernel, second: Kernel) -> tuple[tuple[str, Attribute], ...]:
     one, other = dict(first.attributes), dict(second.attributes)
-    both = {**other, **one}
-    for name in PART_SCHEDULE:
-        if one.get(name) != other.get(name):
-            both.pop(name, None)
+    schedule = _schedule(Schedule.of(first), Schedule.of(second))
+    both = {name: value for name, value in {**other, **one}.items() if name not in SCHEDULE}
     if one.get("meaning") != other.get("meaning"):
         both["meaning"] = "whole"
     parts = [item.get("stages", (kernel.name,)) for item, kernel in ((one, first), (other, second))]
     both["stages"] = tuple(name for part in parts if isinstance(part, tuple) for name in part)
-    return tuple(sorted(both.items()))
+    return tuple(sorted({**both, **schedule.attributes()}.items()))
+
+
+def _schedule(one: Schedule, other: Schedule) -> Schedule:
+    """Return what two schedules agree on; where only one says anything, that counts."""
+    agreed: dict[str, Any] = {}
+    for name in SCHEDULE - {"declared"}:
+        left, right = getattr(one, name), getattr(other, name)
+        agreed[name] = left if right is None else right if left in (None, right) else None
+    declared = dict.fromkeys((*(one.declared or ()), *(other.declared or ())))
+    return Schedule(**agreed, declared=tuple(name for name in declared if agreed[name] is not None) or None)
 
 
 # -- names
