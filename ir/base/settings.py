@@ -47,11 +47,24 @@ class Settings:
     """How candidates are measured: ``event`` or ``profiler``. Where it is not set, ``TRITON_BENCH_METHOD=npu`` means
     the profiler."""
 
+    cube_limit: int = 0
+    """Cube cores of a device that kernels may use; 0 for all. `set_device_limit` sets it."""
+    vector_limit: int = 0
+    """Vector cores of a device that kernels may use; 0 for all. `set_device_limit` sets it."""
+
 
 _NAMES = {item.name: item for item in dataclasses.fields(Settings)}
 
 
-_LEAST = {"debug": 0, "num_threads": 0, "vector_bits": 0, "specializations": 1, "compile_threads": 0}
+_LEAST = {
+    "debug": 0,
+    "num_threads": 0,
+    "vector_bits": 0,
+    "specializations": 1,
+    "compile_threads": 0,
+    "cube_limit": 0,
+    "vector_limit": 0,
+}
 """The smallest value of each number; a setting added without one here fails a test."""
 
 _CHOICES = {"bench_method": ("event", "profiler")}
@@ -135,9 +148,22 @@ def _process_settings() -> Settings:
 _SCOPED: contextvars.ContextVar[Settings | None] = contextvars.ContextVar("pypto_settings", default=None)
 
 
+_LASTING: list[Settings] = []
+"""What `set_for_process` put in place of the environment's settings; the last one counts."""
+
+
 def current() -> Settings:
-    """Return the settings in force here: the innermost scope, else the environment's."""
-    return _SCOPED.get() or _process_settings()
+    """Return the settings in force here: the innermost scope, else the process's, else the environment's."""
+    return _SCOPED.get() or (_LASTING[-1] if _LASTING else _process_settings())
+
+
+def set_for_process(**changes: int) -> None:
+    """Change settings for the whole process, and for the scope that this is called in, until they are set again."""
+    process = _LASTING[-1] if _LASTING else _process_settings()
+    _LASTING[:] = [dataclasses.replace(process, **changes)]  # type: ignore[arg-type]  # callers name fields
+    scoped = _SCOPED.get()
+    if scoped is not None:
+        _SCOPED.set(dataclasses.replace(scoped, **changes))  # type: ignore[arg-type]
 
 
 @contextlib.contextmanager
