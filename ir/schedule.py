@@ -23,7 +23,11 @@ class Schedule:
     contracted axis is split into, summed afterwards. l2_swizzle: rows of tiles that neighbouring cores share.
 
     For the CPU target: vector_bits: register width (128, 256 or 512). threads: threads used, at most. streaming:
-    whether results that are not read again bypass the caches. unroll: vectors per turn of an innermost loop.
+    whether results that are not read again bypass the caches. unroll: vectors per turn of an innermost loop, rounded
+    down to a power of two.
+
+    declared: names of fields above that only the decorator gives. They are wishes: a target that knows better ways
+    may disregard them. What a config or the tuner gives is a choice and is not named there.
     """
 
     tile_shape: tuple[int | None, ...] | None = None
@@ -39,12 +43,22 @@ class Schedule:
     threads: int | None = None
     streaming: bool | None = None
     unroll: int | None = None
+    declared: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, kernel: Kernel) -> Schedule:
         """Return the schedule that the attributes of `kernel` carry."""
         names = {item.name for item in fields(cls)}
         return cls(**{name: value for name, value in kernel.attributes if name in names})  # type: ignore[arg-type]
+
+    def choosing(self, **choices: Attribute) -> Schedule:
+        """Return the schedule with choices, by field name, in place of what it had."""
+        declared = tuple(name for name in self.declared or () if name not in choices)
+        return replace(self, **choices, declared=declared or None)  # type: ignore[arg-type]
+
+    def choices(self) -> Schedule:
+        """Return the schedule without the decorator's wishes."""
+        return replace(self, **dict.fromkeys(self.declared or ()), declared=None)  # type: ignore[arg-type]
 
     def attributes(self) -> dict[str, Attribute]:
         """Return the choices that were made, by attribute name."""

@@ -98,6 +98,15 @@ _ON_DEVICE = {
     "l1_workspace_mb": "recorded; vector kernels use the unified buffer, none of L1",
     "fusion_boundary": "intermediates stay in the unified buffer: vector cores reach no L1",
 }
+_CPU_TILE = "rows and columns of what one work item computes, where those axes can run in parallel"
+_ON_CPU = {
+    "tile_num": "chunks that threads take, at most, where the work can be cut into that many",
+    "tile_m": _CPU_TILE,
+    "tile_n": _CPU_TILE,
+    "tile_k": "positions of a contracted axis that are packed and added up at a time",
+    "shape": _CPU_TILE,
+}
+"""What a config or the tuner chooses for the CPU, which disregards the decorator's wishes for the same."""
 _EVERYWHERE = {
     "barrier": "orders the tiles of stages",
     "dependency": "links the stages",
@@ -116,6 +125,8 @@ def _effect(key: str, options: Options, target: str) -> str:
         return _EVERYWHERE[key]
     if target in ("ascendc", "npu"):
         return _ON_DEVICE[key]
+    if target == "cpu" and key in _ON_CPU:
+        return _ON_CPU[key]
     return f"no effect on target {target}; in the NPU schedule: {_ON_DEVICE[key]}"
 
 

@@ -59,13 +59,14 @@ def write_code(code: CpuCode) -> bytes:
     """Return `code` as JSON."""
     slots = [(slot.name, slot.kind.value, slot.dtype.name, slot.bytes) for slot in code.slots]
     phases = [astuple(phase) for phase in code.phases]
-    return json.dumps([code.text, slots, phases, code.workspace_bytes, code.scratch_bytes, code.notes]).encode()
+    sizes = code.workspace_bytes, code.scratch_bytes
+    return json.dumps([code.text, slots, phases, *sizes, code.notes, code.threads]).encode()
 
 
 def read_code(content: bytes) -> CpuCode | None:
     """Return the code that `write_code` wrote; None for anything else."""
     try:
-        text, slots, phases, workspace, scratch, notes = json.loads(content)
+        text, slots, phases, workspace, scratch, notes, threads = json.loads(content)
         return CpuCode(
             text,
             tuple(Slot(name, SlotKind(kind), BY_NAME[dtype], size) for name, kind, dtype, size in slots),
@@ -73,6 +74,7 @@ def read_code(content: bytes) -> CpuCode | None:
             workspace,
             scratch,
             tuple(notes),
+            threads,
         )
     except (ValueError, KeyError, TypeError):
         return None

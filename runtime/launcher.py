@@ -78,6 +78,7 @@ class _Call(ctypes.Structure):
         ("participants", ctypes.c_int32),
         ("workspace_bytes", ctypes.c_uint64),
         ("nanoseconds", ctypes.c_int64),
+        ("most_threads", ctypes.c_int32),
     ]
 
 
@@ -102,6 +103,7 @@ class Frame:
             threads=1,
             mode=mode,
             workspace_bytes=round_up(code.workspace_bytes),
+            most_threads=code.threads,
         )
         self._status = [index for index, slot in enumerate(code.slots) if slot.kind is SlotKind.STATUS]
         self.address = ctypes.addressof(self.call)

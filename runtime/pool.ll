@@ -12,8 +12,8 @@
 
 ; Call: 0 slots, 1 workspace, 2 scratch, 3 scratch bytes per thread, 4 phases, 5 number of phases, 6 threads, 7 mode,
 ;       8 stop word in use, 9 own stop word, 10 busy, 11 time of the next check for signals, 12 thread state, 13 main thread?,
-;       14 error raised?, 15 hook SIGINT?, 16 participants, 17 workspace bytes, 18 nanoseconds taken
-%Call = type { ptr, ptr, ptr, i64, ptr, i64, i32, i32, ptr, i32, i32, i64, ptr, i32, i32, i32, i32, i64, i64 }
+;       14 error raised?, 15 hook SIGINT?, 16 participants, 17 workspace bytes, 18 nanoseconds taken, 19 most threads (0: any)
+%Call = type { ptr, ptr, ptr, i64, ptr, i64, i32, i32, ptr, i32, i32, i64, ptr, i32, i32, i32, i32, i64, i64, i32 }
 ; Phase: function, items, grain, chunks
 %Phase = type { ptr, i64, i64, i64 }
 
@@ -328,7 +328,13 @@ start:
 define internal void @run_phases(ptr %call) {
 entry:
   %threads.at = getelementptr %Call, ptr %call, i64 0, i32 6
-  %threads = load i32, ptr %threads.at
+  %threads.given = load i32, ptr %threads.at
+  %most.at = getelementptr %Call, ptr %call, i64 0, i32 19
+  %most = load i32, ptr %most.at
+  %limited = icmp ult i32 %most, %threads.given
+  %limits = icmp ne i32 %most, 0
+  %fewer = and i1 %limited, %limits
+  %threads = select i1 %fewer, i32 %most, i32 %threads.given
   %participants.at = getelementptr %Call, ptr %call, i64 0, i32 16
   %phases.at = getelementptr %Call, ptr %call, i64 0, i32 4
   %phases = load ptr, ptr %phases.at

@@ -10,6 +10,7 @@ from pypto.codegen.llvm import affine, contraction_shape
 from pypto.codegen.llvm.evaluation import Indexing
 from pypto.codegen.llvm.merging import contiguity
 from pypto.codegen.llvm.program import Access, Axis, Outer, Task
+from pypto.codegen.llvm.tiling import Wanted
 from pypto.ir.index import Symbol
 
 ITEM_ELEMENTS = 16384
@@ -27,15 +28,25 @@ SQUARE = 64
 
 
 def choose(
-    all_tasks: list[Task], parallel: set[Symbol], private: set[str], indexing: Indexing, number: int
+    all_tasks: list[Task],
+    parallel: set[Symbol],
+    private: set[str],
+    indexing: Indexing,
+    number: int,
+    wanted: Wanted,
 ) -> tuple[Outer, ...]:
-    """Return the axes that the items of phase `number` walk; `private` names the local arrays that only it uses."""
+    """Return the axes that the items of phase `number` walk; `private` names the local arrays that only it uses.
+
+    The blocks and the order that the schedule wants win over those that suit the tasks.
+    """
     extents = {axis.symbol: axis.extent for task in all_tasks for axis in task.axes}
     blocks = contraction_shape.blocks(all_tasks, parallel, extents)
     if blocks is None:
         blocks = _blocks(all_tasks, parallel, private, extents)
+    blocks.update((symbol, size) for symbol, size in wanted.blocks.items() if symbol in parallel)
+    place = {symbol: position for position, symbol in enumerate(wanted.order)}
     outers = []
-    for symbol in sorted(parallel, key=lambda item: (item in blocks, item.name)):
+    for symbol in sorted(parallel, key=lambda item: (place.get(item, -1), item in blocks, item.name)):
         extent = extents[symbol]
         lower, upper = Symbol(f"{symbol.name}.from{number}"), Symbol(f"{symbol.name}.to{number}")
         indexing.ranges[lower] = (0, max(0, extent - 1))

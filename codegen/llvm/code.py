@@ -76,7 +76,8 @@ class Phase:
 class CpuCode:
     """A compiled module before the toolchain.
 
-    `workspace_bytes` is shared by all threads, `scratch_bytes` is for each thread.
+    `workspace_bytes` is shared by all threads, `scratch_bytes` is for each thread; `threads` run it at most (0: any
+    number).
 
     Both are 64-byte aligned, hold nothing between phases but what the code itself put there (workspace) or nothing
     (scratch).
@@ -88,3 +89,4 @@ class CpuCode:
     workspace_bytes: int
     scratch_bytes: int
     notes: tuple[str, ...] = ()
+    threads: int = 0

@@ -12,9 +12,7 @@ from pypto.codegen.llvm.affine import ZERO, Affine
 from pypto.codegen.llvm.builder import FunctionBuilder, Register, constant
 from pypto.codegen.llvm.code import Machine
 from pypto.codegen.llvm.contraction_shape import (
-    COLUMNS,
-    DEPTH,
-    ROWS,
+    Blocking,
     Roles,
     Tile,
     depth_run,
@@ -43,6 +41,7 @@ class Host(Protocol):
     frames: Frames
     indices: Indices
     memory: Memory
+    blocking: Blocking
 
     def task(self, task: Task) -> None:
         """Emit an ordinary task."""
@@ -97,7 +96,7 @@ class ContractionEmitter:
         self.axes = roles(self.contraction)
         self.dtype = self.contraction.dtype
         rows, columns = (axis.extent if axis is not None else 1 for axis in (self.axes.row, self.axes.column))
-        self.tile = tile_of(min(rows, ROWS) if rows > ROWS else rows, columns, self.dtype, self.host.machine)
+        self.tile = tile_of(min(rows, self.host.blocking.rows), columns, self.dtype, self.host.machine)
         self.inner = math.prod(axis.extent for axis in self.axes.depth[1:])
         assert self.contraction.contraction is not None
         self.operands, self.packed = self.contraction.contraction, self.dtype
@@ -145,11 +144,12 @@ class ContractionEmitter:
 
     def _blocks(self) -> None:
         across, rows = self.tile.columns, self.tile.rows
-        width = max(1, COLUMNS // across) * across
-        height = max(1, ROWS // rows) * rows
+        blocking = self.host.blocking
+        width = max(1, blocking.columns // across) * across
+        height = max(1, blocking.rows // rows) * rows
         first = self.axes.depth[0]
-        run = max(1, DEPTH // self.inner) if first.extent * self.inner > DEPTH else first.extent
-        run = -(-first.extent // -(-first.extent // run)) if self.inner > 1 else depth_run(first.extent)
+        most = max(1, blocking.depth // self.inner)
+        run = depth_run(first.extent, most)
 
         def columns(block: Block) -> None:
             self._divide(first, run, lambda depth: self._packed(block, depth, height, run))

@@ -18,6 +18,7 @@ from pypto.codegen.llvm.code import Machine
 from pypto.codegen.llvm.program import Access, Axis, Node, Task
 from pypto.ir.dtypes import DType
 from pypto.ir.index import Symbol
+from pypto.ir.schedule import Schedule
 
 DEPTH = 320
 """Longest run of depth that one micro-kernel call adds up."""
@@ -35,6 +36,21 @@ ENOUGH_ITEMS = 16
 """Items that need not be cut further."""
 LOCAL_BYTES = 1 << 18
 """Bytes of the results of one item, where its columns cannot be cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """What is packed at a time: positions of depth, rows of the left operand, columns of the right one, at most."""
+
+    depth: int = DEPTH
+    rows: int = ROWS
+    columns: int = COLUMNS
+
+
+def blocking(schedule: Schedule) -> Blocking:
+    """Return the blocks for the caches: a tile that was chosen is packed as one."""
+    depth = schedule.tile_k or DEPTH
+    return Blocking(depth) if schedule.tile_shape is None else Blocking(depth, 1 << 30, 1 << 30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +154,9 @@ def spread_out(length: int, dtype: DType) -> int:
     return (lines + 1 - lines % 2) * line
 
 
-def depth_run(extent: int) -> int:
-    """Return the length of the runs that an axis of depth is cut into: nearly equal ones."""
-    return -(-extent // -(-extent // DEPTH)) if extent > DEPTH else extent
+def depth_run(extent: int, most: int = DEPTH) -> int:
+    """Return the length of the runs of at most `most` that an axis of depth is cut into: nearly equal ones."""
+    return -(-extent // -(-extent // most)) if extent > most else extent
 
 
 def blocks(all_tasks: list[Task], parallel: set[Symbol], extents: Mapping[Symbol, int]) -> dict[Symbol, int] | None:

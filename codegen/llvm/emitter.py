@@ -6,13 +6,14 @@ import itertools
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from pypto.codegen.llvm import affine, control, loop_plan, streaming
 from pypto.codegen.llvm.builder import FunctionBuilder, Register, constant
 from pypto.codegen.llvm.code import CpuCode, Layout, Machine, Phase, Slot, SlotKind
 from pypto.codegen.llvm.contraction import ContractionEmitter
+from pypto.codegen.llvm.contraction_shape import Blocking, blocking
 from pypto.codegen.llvm.evaluation import Indexing
 from pypto.codegen.llvm.groups import Group, Step, form_groups, loops_of
 from pypto.codegen.llvm.indices import Frames, Indices
@@ -38,9 +39,11 @@ from pypto.codegen.llvm.program import (
 )
 from pypto.codegen.llvm.register_reduction import RegisterReduction
 from pypto.codegen.llvm.sequential import Sequential
+from pypto.codegen.llvm.tiling import chosen_schedule
 from pypto.ir.dtypes import I64, DType
 from pypto.ir.index import Symbol
 from pypto.ir.nodes import Kernel, Module, Parameter
+from pypto.ir.schedule import Schedule
 
 MOST_BYTES = 24 << 20
 """Local arrays beyond which values are computed again rather than stored."""
@@ -62,15 +65,17 @@ def emit(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> Cpu
     declarations: set[str] = set()
     phases: list[Phase] = []
     workspace = scratch = 0
+    groups = {machine.vector_bits: "#0"}
     for number, kernel in enumerate(module.kernels):
-        emitted = _emit_kernel(kernel, number, arguments, machine)
+        emitted = _emit_kernel(kernel, number, arguments, machine, groups)
         texts += emitted.functions
         declarations |= emitted.declarations
         phases += emitted.phases
         workspace, scratch = max(workspace, emitted.workspace), max(scratch, emitted.scratch)
-    text = "\n".join([*texts, *sorted(declarations), _attributes(machine), "!0 = !{i32 1}", ""])
+    attributes = [_attributes(group, bits) for bits, group in groups.items()]
+    text = "\n".join([*texts, *sorted(declarations), *attributes, "!0 = !{i32 1}", ""])
     notes = (f"intermediates between phases take {workspace} bytes",) if workspace else ()
-    return CpuCode(text, slots, tuple(phases), workspace, scratch, notes)
+    return CpuCode(text, slots, tuple(phases), workspace, scratch, notes, _threads(module))
 
 
 def _slots(module: Module) -> tuple[Slot, ...]:
@@ -102,9 +107,14 @@ def _arguments(module: Module, layouts: Mapping[str, Layout]) -> dict[str, Array
     return arrays
 
 
-def _attributes(machine: Machine) -> str:
-    bits = machine.vector_bits
-    return f'attributes #0 = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
+def _threads(module: Module) -> int:
+    """Return the most threads that the schedules of all kernels allow; 0 when one of them allows any number."""
+    limits = [chosen_schedule(kernel).threads or 0 for kernel in module.kernels]
+    return max(limits, default=0) if all(limits) else 0
+
+
+def _attributes(group: str, bits: int) -> str:
+    return f'attributes {group} = {{ nounwind "prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" }}'
 
 
 @dataclass(slots=True)
@@ -116,14 +126,20 @@ class _Emitted:
     scratch: int = 0
 
 
-def _emit_kernel(kernel: Kernel, number: int, arguments: Mapping[str, Array], machine: Machine) -> _Emitted:
-    program, phases, placement = _planned(kernel, number, arguments)
+def _emit_kernel(
+    kernel: Kernel, number: int, arguments: Mapping[str, Array], machine: Machine, groups: dict[int, str]
+) -> _Emitted:
+    schedule = chosen_schedule(kernel)
+    machine = replace(machine, vector_bits=schedule.vector_bits or machine.vector_bits)
+    group = groups.setdefault(machine.vector_bits, f"#{len(groups)}")
+    program, phases, placement = _planned(kernel, number, arguments, schedule)
     result = _Emitted()
     for count, phase in enumerate(phases):
         if phase.items == 0 or not phase.body:
             continue
         symbol = f"pypto_{_mangled(kernel.name)}_{number}_{count}"
-        function = _Function(FunctionBuilder.for_machine(machine), machine, program, phase, placement, len(arguments))
+        builder = FunctionBuilder.for_machine(machine)
+        function = _Function(builder, machine, schedule, group, program, phase, placement, len(arguments))
         result.functions.append(function.emit(symbol))
         result.declarations |= function.builder.declarations
         result.phases.append(Phase(symbol, phase.items, phase.grain))
@@ -131,12 +147,14 @@ def _emit_kernel(kernel: Kernel, number: int, arguments: Mapping[str, Array], ma
     return result
 
 
-def _planned(kernel: Kernel, number: int, arguments: Mapping[str, Array]) -> tuple[Program, list[PhasePlan], Placement]:
+def _planned(
+    kernel: Kernel, number: int, arguments: Mapping[str, Array], schedule: Schedule
+) -> tuple[Program, list[PhasePlan], Placement]:
     """Return the phases of a kernel; without stored shared values where those would take too much memory."""
     plans = []
     for keeps_shared in (True, False):
         program, placement = lower(kernel, arguments, keeps_shared, number), Placement()
-        plans.append((program, plan(program, placement), placement))
+        plans.append((program, plan(program, placement, schedule), placement))
         if placement.workspace + placement.scratch <= MOST_BYTES:
             return plans[-1]
     return min(plans, key=lambda item: item[2].workspace + item[2].scratch)
@@ -153,6 +171,8 @@ class _Function:
 
     builder: FunctionBuilder
     machine: Machine
+    schedule: Schedule
+    attributes: str
     program: Program
     phase: PhasePlan
     placement: Placement
@@ -160,6 +180,7 @@ class _Function:
     frames: Frames = field(default_factory=Frames)
     indices: Indices = field(init=False)
     memory: Memory = field(init=False)
+    blocking: Blocking = field(init=False)
     numbers: itertools.count[int] = field(default_factory=itertools.count)
     symbol: str = ""
     kernels: dict[MicroKernel, str] = field(default_factory=dict)
@@ -169,6 +190,7 @@ class _Function:
     def __post_init__(self) -> None:
         self.indices = Indices(self.builder, self.frames, self.program.ranges)
         self.memory = Memory(self.builder, self.frames, self.indices)
+        self.blocking = blocking(self.schedule)
 
     def emit(self, symbol: str) -> str:
         self.symbol = symbol
@@ -183,7 +205,7 @@ class _Function:
         first, last = Register("%first", "i64"), Register("%last", "i64")
         control.loop(self.builder, first, last, 1, [], self.item)
         self.builder.jump("exit")
-        lines = [f"define void @{symbol}({SIGNATURE}) #0 {{", "entry:", *self.builder.lines]
+        lines = [f"define void @{symbol}({SIGNATURE}) {self.attributes} {{", "entry:", *self.builder.lines]
         self.builder.lines = ["exit:"]
         if self.memory.has_streamed:
             streaming.fence(self.builder, self.machine.triple)
@@ -254,10 +276,10 @@ class _Function:
         if group.tasks[0].contraction is not None:
             ContractionEmitter(self, group.tasks[0]).emit()
             return
-        planned = loop_plan.plan(group, self.machine, self.program.ranges)
+        planned = loop_plan.plan(group, self.machine, self.program.ranges, self.schedule.unroll)
         nest = NestEmitter(self.builder, self.frames, self.indices, self.memory, planned, self.program.ranges)
         reduced = group.reduced
-        streamed = streaming.streamed_target(group, planned, self.phase.body)
+        streamed = streaming.streamed_target(group, planned, self.phase.body, self.schedule.streaming)
         if group.tasks[0].is_sequential:
             Sequential(nest, self.reserve_scratch).emit()
         elif streamed is not None:
@@ -301,7 +323,7 @@ class _Function:
         if kernel not in self.kernels:
             symbol = f"{self.symbol}_micro{len(self.kernels)}"
             builder = FunctionBuilder.for_machine(self.machine)
-            self.texts.append(kernel.emit(symbol, builder))
+            self.texts.append(kernel.emit(symbol, builder, self.attributes))
             self.builder.declarations |= builder.declarations
             self.kernels[kernel] = symbol
         return self.kernels[kernel]

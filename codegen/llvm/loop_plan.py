@@ -18,6 +18,8 @@ GATHER_COST = 6.0
 """What an access of stride other than 0 and 1 costs, in contiguous accesses."""
 MOST_UNROLLED_NODES = 96
 """Nodes that the unrolled copies of a loop body may have together."""
+MOST_UNROLL = 16
+"""Copies of a loop body that a schedule may ask for."""
 
 Step = Union[int, Task]
 
@@ -52,8 +54,8 @@ class LoopPlan:
         return self.vector is not None and self.vector.symbol in symbols
 
 
-def plan(group: Group, machine: Machine, ranges: affine.Ranges) -> LoopPlan:
-    """Return the loops of a group."""
+def plan(group: Group, machine: Machine, ranges: affine.Ranges, unroll: int | None = None) -> LoopPlan:
+    """Return the loops of a group; `unroll` is how many vectors a turn of the innermost loop should take."""
     first = group.tasks[0]
     reduced = group.reduced or frozenset()
     vector = _sequential_axis(group, machine) if first.is_sequential else _vector_axis(group, machine)
@@ -65,7 +67,7 @@ def plan(group: Group, machine: Machine, ranges: affine.Ranges) -> LoopPlan:
         lanes = min(_lanes(group, machine, vector.symbol), 1 << max(0, vector.extent - 1).bit_length())
     result = LoopPlan(loops, vector, max(1, lanes), 1)
     _collect(group, result, ranges)
-    result.unroll = _unroll(result)
+    result.unroll = _unroll(result) if unroll is None else 1 << (min(unroll, MOST_UNROLL).bit_length() - 1)
     return result
 
 

@@ -52,6 +52,8 @@ class Merger:
     parallel: set[Symbol]
     fixed: frozenset[str] = frozenset()
     """Arrays that keep their axes."""
+    blocks: dict[Symbol, int] = field(default_factory=dict)
+    """Wanted lengths of blocks by axis: an axis that is cut stays apart from the one around it."""
     views: dict[tuple[str, int, tuple[int, ...]], Array] = field(default_factory=dict)
 
     def run(self, statements: list[Statement]) -> list[Statement]:
@@ -78,6 +80,8 @@ class Merger:
             return False
         if not (_is_whole(outer) and _is_whole(inner)):
             return False
+        if self.blocks.get(inner.symbol, inner.extent) < inner.extent:
+            return False
         if not all(_task_fits(task, outer, inner) for task in all_tasks):
             return False
         return self.positions(outer.symbol, all_tasks) is not None
@@ -102,6 +106,9 @@ class Merger:
         if outer.symbol in self.parallel:
             self.parallel -= {outer.symbol, inner.symbol}
             self.parallel.add(merged)
+        self.blocks.pop(inner.symbol, None)
+        if outer.symbol in self.blocks:
+            self.blocks[merged] = self.blocks.pop(outer.symbol) * inner.extent
         positions = self.positions(outer.symbol, list(tasks(statements)))
         assert positions is not None
 

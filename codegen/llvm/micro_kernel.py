@@ -31,7 +31,7 @@ class MicroKernel:
         """The element type of a and b."""
         return "i16" if self.pairs else self.element
 
-    def emit(self, symbol: str, builder: FunctionBuilder) -> str:
+    def emit(self, symbol: str, builder: FunctionBuilder, attributes: str) -> str:
         """Return the function's text; `builder` is empty and collects declarations."""
         places = [(row, vector) for row in range(self.tile.rows) for vector in range(self.tile.vectors)]
         totals = self._loop(builder, places)
@@ -44,7 +44,8 @@ class MicroKernel:
                 self._finish(builder, total, address, adds)
             builder.line("ret void")
         parameters = "ptr noalias %a, ptr noalias %b, ptr noalias %c, i64 %depth, i64 %pitch, i1 %add"
-        return "\n".join([f"define internal void @{symbol}({parameters}) #0 {{", "entry:", *builder.lines, "}"])
+        head = f"define internal void @{symbol}({parameters}) {attributes} {{"
+        return "\n".join([head, "entry:", *builder.lines, "}"])
 
     def _loop(self, builder: FunctionBuilder, places: list[tuple[int, int]]) -> list[Register]:
         builder.jump("loop")

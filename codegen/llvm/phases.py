@@ -28,7 +28,9 @@ from pypto.codegen.llvm.program import (
     tasks,
 )
 from pypto.codegen.llvm.splitting import split_reductions
+from pypto.codegen.llvm.tiling import Wanted, largest_output, wanted_blocks
 from pypto.ir.index import Symbol
+from pypto.ir.schedule import Schedule
 
 CHUNK_COST = 400_000
 """Evaluated nodes, over all elements, that a chunk of items should have."""
@@ -62,12 +64,13 @@ class Placement:
             self.offsets[array.name], self.scratch = self.scratch, self.scratch + size
 
 
-def plan(program: Program, placement: Placement) -> list[PhasePlan]:
-    """Return the phases of a program and place its local arrays."""
+def plan(program: Program, placement: Placement, schedule: Schedule) -> list[PhasePlan]:
+    """Return the phases of a program as `schedule` wants them and place its local arrays."""
     if program.grid:
         return [_grid_phase(program, placement)]
     indexing = Indexing(program.ranges)
-    nests = form_nests(split_reductions(program), indexing)
+    output = largest_output(program)
+    nests = form_nests(split_reductions(program, schedule.split_k), indexing)
     shared = _shared(nests)
     for array in program.arrays:
         if array.name in shared:
@@ -75,7 +78,9 @@ def plan(program: Program, placement: Placement) -> list[PhasePlan]:
     highest, phases = placement.scratch, []
     for number, nest in enumerate(nests):
         own = replace(placement, scratch=placement.scratch)
-        phases.append(_phase(nest, number, own, shared))
+        phases.append(_phase(nest, number, own, shared, wanted_blocks(nest, schedule, output)))
+        if schedule.tile_num is not None:
+            phases[-1].grain = max(1, -(-phases[-1].items // schedule.tile_num))
         highest = max(highest, own.scratch)
     placement.scratch = highest
     return phases
@@ -102,7 +107,7 @@ def _grid_phase(program: Program, placement: Placement) -> PhasePlan:
     highest = placement.scratch
     for number, nest in enumerate(nests):
         own = replace(placement, scratch=placement.scratch)
-        phase = _phase(nest, number, own, shared)
+        phase = _phase(nest, number, own, shared, Wanted())
         body += [Walk(phase.outers, phase.body)] if phase.outers else phase.body
         highest = max(highest, own.scratch)
     placement.scratch = highest
@@ -110,11 +115,12 @@ def _grid_phase(program: Program, placement: Placement) -> PhasePlan:
     return PhasePlan(outers, body, items, _grain(body, items))
 
 
-def _phase(nest: Nest, number: int, placement: Placement, shared: set[str]) -> PhasePlan:
-    merger = Merger(nest.indexing.ranges, set(nest.parallel()))
+def _phase(nest: Nest, number: int, placement: Placement, shared: set[str], wanted: Wanted) -> PhasePlan:
+    merger = Merger(nest.indexing.ranges, set(nest.parallel()), blocks=dict(wanted.blocks))
     statements = merger.run(_renamed(nest))
     members = list(tasks(statements))
-    outers = choose(members, merger.parallel, private_arrays(members, shared), nest.indexing, number)
+    private, wanted = private_arrays(members, shared), Wanted(merger.blocks, wanted.order)
+    outers = choose(members, merger.parallel, private, nest.indexing, number, wanted)
     statements = _inside(statements, outers, shared, placement)
     by_symbol = {outer.symbol: outer for outer in outers}
     statements = limited(statements, nest.find, by_symbol, nest.indexing.ranges)

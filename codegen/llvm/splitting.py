@@ -26,10 +26,13 @@ MOST_BLOCKS = 64
 COLUMNS_PER_ITEM = 512
 
 
-def split_reductions(program: Program) -> list[Statement]:
-    """Return the top level of a program with its large reductions of few results split in two."""
+def split_reductions(program: Program, parts: int | None = None) -> list[Statement]:
+    """Return the top level of a program with its large reductions of few results split in two.
+
+    `parts` is the number of blocks that a schedule asks for, where any are worth it (1: none).
+    """
     written = {task.target.array.name for task in tasks(program.body)}
-    splitter = _Splitter(program, frozenset(written))
+    splitter = _Splitter(program, frozenset(written), parts)
     return [part for statement in program.body for part in splitter.statement(statement)]
 
 
@@ -37,6 +40,7 @@ def split_reductions(program: Program) -> list[Statement]:
 class _Splitter:
     program: Program
     written: frozenset[str]
+    parts: int | None = None
     count: int = 0
     made: list[Array] = field(default_factory=list)
 
@@ -52,6 +56,8 @@ class _Splitter:
             return
         task = self.merged(statement)
         blocks = _blocks(task)
+        if blocks >= 2 and self.parts is not None:
+            blocks = min(self.parts, MOST_BLOCKS)
         if blocks < 2:
             yield statement
             return

@@ -24,10 +24,13 @@ SHORTEST_RUN = 512
 """Fewest elements of the vector axis, so that the unaligned ends do not matter."""
 
 
-def streamed_target(group: Group, plan: LoopPlan, body: list[Statement]) -> Access | None:
-    """Return the store of a group that is worth streaming: a large argument, only written."""
+def streamed_target(group: Group, plan: LoopPlan, body: list[Statement], wanted: bool | None = None) -> Access | None:
+    """Return the store of a group that is worth streaming: a large argument, only written.
+
+    `wanted` is what a schedule asks for: True streams small arguments too, False none.
+    """
     vector = plan.vector
-    if vector is None or vector.extent < SHORTEST_RUN or plan.reductions:
+    if vector is None or vector.extent < SHORTEST_RUN or plan.reductions or wanted is False:
         return None
     read = {access.array.name for task in tasks(body) for access in task.reads}
     for task in group.tasks:
@@ -37,7 +40,7 @@ def streamed_target(group: Group, plan: LoopPlan, body: list[Statement]) -> Acce
         step = sum(
             a * index.coefficient(vector.symbol) for a, index in zip(array.strides, task.target.index, strict=True)
         )
-        if step == 1 and math.prod(array.shape) * array.dtype.bytes >= STREAMED_BYTES:
+        if step == 1 and (wanted or math.prod(array.shape) * array.dtype.bytes >= STREAMED_BYTES):
             return task.target
     return None
 

@@ -173,6 +173,7 @@ def test_explain_says_what_became_of_every_option():
         text = pypto.compile(plain, config=config, target=target).explain()
         for key in ("tile_num=4", "aicore_num=8", "enable_pipeline=True", "TRIPLE", "enable_prefetch", "0.95"):
             assert key in text
+        assert ("tile_num=4: no effect" in text) == (target == "reference")
 
 
 def test_explain_names_batch_axes_tiles_and_blocks():
