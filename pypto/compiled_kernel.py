@@ -188,7 +188,8 @@ class CompiledKernel:
 
     def _key(self, signature: Hashable) -> Hashable:
         """Return what a specialisation depends on: arguments, captured values, settings that change code."""
-        return signature, self._captured.snapshot(), current().vector_bits
+        values = current()
+        return signature, self._captured.snapshot(), values.vector_bits, values.cube_limit, values.vector_limit
 
     def _build(self, call: Call, notes: tuple[str, ...]) -> Built:
         from pypto.runtime.arguments import ArrayArgument

@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from pypto.caller import PLACED_AT_CALLER
 from pypto.config import Options, read_config
+from pypto.device_limit import within_device_limit
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import current
 from pypto.ir.nodes import Level, Module, Role
+from pypto.ir.schedule import with_schedule
 from pypto.schedule import check_slots
 from pypto.stages import Stages
 from pypto.subject import Subject, TracedSubject, read_subject
@@ -146,7 +148,7 @@ def _build_cpu(built: Built, layouts: Mapping[str, Layout], options: Options) ->
     from pypto.runtime.status import index_mistake
     from pypto.runtime.toolchain import compile_code, host_machine
 
-    machine, fused = host_machine(), _fuse(built.stages, built.module, options)
+    machine, fused = host_machine(), kernels_of(built.stages, built.module, options)
     made: list[CpuCode] = []
 
     def emit_and_count(*inputs: Any) -> CpuCode:
@@ -179,7 +181,7 @@ def lower(stages: Stages, module: Module, options: Options) -> Module:
 
     apart: dict[tuple[str, ...], str] = {}
     while True:
-        fused = _fuse(stages, module, options, apart)
+        fused = within_device_limit(kernels_of(stages, module, options, apart))
         try:
             planned = stages.run_passes(fused, NPU_PASSES)
         except UserError as error:
@@ -190,14 +192,17 @@ def lower(stages: Stages, module: Module, options: Options) -> Module:
             return planned
 
 
-def _fuse(
+def kernels_of(
     stages: Stages, module: Module, options: Options, apart: Mapping[tuple[str, ...], str] = MappingProxyType({})
 ) -> Module:
+    """Return the kernels that a target runs: linked stages are merged, except those in `apart`, with the reason; they
+    carry the tuner's schedule where there is one.
+    """
     from pypto.ir.passes.fuse_kernels import fuse_kernels
 
-    if options.enable_fusion is False or module.level is not Level.TILE:
-        return module
-    return stages.run("fuse", fuse_kernels, module, apart)
+    if options.enable_fusion is not False and module.level is Level.TILE:
+        module = stages.run("fuse", fuse_kernels, module, apart)
+    return module if options.schedule is None else with_schedule(module, options.schedule)
 
 
 def _split(fused: Module, error: UserError, apart: dict[tuple[str, ...], str]) -> bool:

@@ -18,6 +18,7 @@ from pypto.ir.base.errors import UserError, nearest
 if TYPE_CHECKING:
     from pypto.dependencies import AnyDependency, DependencyGraph
     from pypto.hierarchy import Scheduler
+    from pypto.ir.schedule import Schedule
 
 
 class BufferStrategy(Enum):
@@ -78,6 +79,18 @@ def _is_scheduler(value: object) -> bool:
     return isinstance(value, Scheduler)
 
 
+def _is_tuned(value: object) -> bool:
+    from pypto.tuning_result import TuningResult
+
+    return isinstance(value, TuningResult)
+
+
+def _is_schedule(value: object) -> bool:
+    from pypto.ir.schedule import Schedule
+
+    return isinstance(value, Schedule)
+
+
 def _is_dependency_graph(value: object) -> bool:
     from pypto.dependencies import DependencyGraph
 
@@ -99,6 +112,7 @@ _RULES: dict[str, _Rule] = {
     "dependency_graph": _Rule("a pypto.DependencyGraph", _is_dependency_graph),
     "barrier": _Rule("a pypto.BarrierConfig, a pypto.Barrier or a list of them", _is_barrier),
     "scheduler": _Rule("a pypto.Scheduler", _is_scheduler),
+    "schedule": _Rule("the schedule of a TuningResult", _is_schedule),
     "enable_double_buffer": _FLAG,
     "aicore_num": _NUMBER,
     "enable_profiling": _FLAG,
@@ -285,6 +299,7 @@ def _show(name: str, values: Mapping[str, object]) -> str:
 class Options:
     """A config after checking, as the compiler uses it: immutable and hashable. None: the compiler chooses.
 
+    `schedule` is the tuner's, in place of what the other keys and the decorators ask for.
     `given` names the keys that the user gave, in order, with their values as text, for `explain()`.
     """
 
@@ -304,6 +319,7 @@ class Options:
     l1_workspace_mb: float | None = None
     output_pto_ir: bool | None = None
     pto_ir_path: str | None = None
+    schedule: Schedule | None = None
     given: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
     @property
@@ -325,7 +341,8 @@ class Options:
 
 
 def read_config(config: object) -> tuple[Options, tuple[AnyDependency, ...]]:
-    """Return the options and the dependencies of a TileConfig, a BufferConfig, a Scheduler, a dict of keys, or None.
+    """Return the options and the dependencies of a TileConfig, a BufferConfig, a Scheduler, a TuningResult, a dict of
+    keys, or None.
 
     Raises UserError ``config-type``, ``unknown-option``, ``option-value``, ``later-option`` or ``option-conflict``.
     """
@@ -351,6 +368,8 @@ def _plain(config: object) -> dict[str, Any]:
         return {"buffer": config}
     if _is_scheduler(config):
         return {"scheduler": config}
+    if _is_tuned(config):
+        return dict(config.config)  # type: ignore[attr-defined]  # it is a TuningResult
     if isinstance(config, TileConfig):
         return {key: value for key, value in vars(config).items() if value is not None}
     if not isinstance(config, Mapping):

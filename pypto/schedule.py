@@ -115,6 +115,7 @@ _EVERYWHERE = {
     "parts under @fuse are one kernel in any case",
     "enable_store_clean": "nothing is flushed between fused parts",
     "enable_profiling": "the time of every stage and launch is kept for profile()",
+    "schedule": "what tuning found",
     "output_pto_ir": "the PTO IR is written when it is first known",
     "pto_ir_path": "the PTO IR is written there",
 }
