@@ -13,7 +13,7 @@ from pypto.ir.base.errors import CompilerBug
 from pypto.ir.base.files import write_text
 from pypto.ir.base.settings import current
 from pypto.ir.nodes import Module
-from pypto.ir.passes.manager import FAULTS, Pass, Timing, dump, run_passes
+from pypto.ir.passes.manager import FAULTS, ModulePass, Pass, Timing, dump, run_passes
 from pypto.ir.printer import print_module
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Stages:
             what = fault.what if isinstance(fault, CompilerBug) else f"{type(fault).__name__}: {fault}"
             raise CompilerBug(f"stage {name}", what, str(path)) from fault
 
-    def run_passes(self, module: Module, passes: tuple[Pass, ...]) -> Module:
+    def run_passes(self, module: Module, passes: tuple[Pass | ModulePass, ...]) -> Module:
         """Return `module` after the passes that its level still needs; each is a stage of its own."""
         for item in passes:
             if item.needs.rank < module.level.rank:

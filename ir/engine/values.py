@@ -8,6 +8,7 @@ shows as a wrong number in some order. What nobody wrote is known: reading it is
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,9 +20,10 @@ from pypto.ir.dtypes import BOOL
 from pypto.ir.engine.machine import Fault, Machine, Order
 from pypto.ir.engine.program import Array, Program, Step, concrete
 from pypto.ir.index import Bounds, Symbol, evaluate
-from pypto.ir.nodes import Buffer, Kernel, Load, Module, Operation, Space, Store, Value
+from pypto.ir.nodes import Buffer, Kernel, Load, Module, Operation, Space, Store, Value, walk
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.layout import row_multiple, storage_shape, stored_rank, strides, symbol_ranges
+from pypto.ir.passes.pipes import is_cube_space
 from pypto.ir.passes.slots import of_name
 from pypto.ir.verification.levels import MEMORIES
 
@@ -83,11 +85,14 @@ class Layouts:
     multiple: int = field(init=False)
     ranges: dict[Symbol, Bounds] = field(init=False)
     stored: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    conversions: dict[str, Operation] = field(init=False)
 
     def __post_init__(self) -> None:
         self.buffers = of_name(self.kernel.buffers)
         self.multiple = row_multiple(self.kernel)
         self.ranges = symbol_ranges(self.kernel)
+        operations = (item for item in walk(self.kernel.body) if isinstance(item, Operation))
+        self.conversions = {item.results[0].name: item for item in operations if item.name == "fixpipe"}
 
     def place(self, value: Value, step: Step) -> Place:
         assert value.buffer is not None
@@ -96,11 +101,21 @@ class Layouts:
         shape = tuple(evaluate(extent, step.symbols) for extent in value.shape)
         if value.name not in self.stored:
             self.stored[value.name] = storage_shape(value.shape, self.multiple, self.ranges, self.kernel)
+        if is_cube_space(buffer.space):
+            return self.matrix(value, buffer, shape, step)
         rank = stored_rank(value.shape)
         steps = (*(strides(self.stored[value.name]) if rank else ()), *(0 for _ in shape[rank:]))
         elements = shape[0] * steps[0] if rank else 1
         address = buffer.address + step.slots.get(buffer.name, 0) * buffer.slot_bytes
         return Place(self.memories[buffer.space], address, shape, steps, elements, buffer.dtype == BOOL)
+
+    def matrix(self, value: Value, buffer: Buffer, shape: tuple[int, ...], step: Step) -> Place:
+        """A matrix lies in logical order, row by row, in a buffer of the size of its fractals."""
+        long = [axis for axis, extent in enumerate(value.shape) if extent != 1]
+        pitches = dict(zip(reversed(long), (1, buffer.shape[-1]), strict=False))
+        steps = tuple(pitches.get(axis, 0) for axis in range(len(shape)))
+        address = (buffer.address or 0) + step.slots.get(buffer.name, 0) * buffer.slot_bytes
+        return Place(self.memories[buffer.space], address, shape, steps, math.prod(buffer.shape), False)
 
 
 @dataclass(slots=True)
@@ -125,22 +140,32 @@ class Values:
             region = tuple(selection(item) for item in concrete_region(statement.region, step))
             self.pending[id(step)] = np.array(self.arrays[statement.source][region])
         elif isinstance(statement, Store):
-            self.pending[id(step)] = self.read(statement.value, step)
+            self.pending[id(step)] = self.stored(statement.value, step)
         elif isinstance(statement, Operation):
             self.pending[id(step)] = self.computed(statement, step)
+
+    def stored(self, value: Value, step: Step) -> Array:
+        """Return what a store writes: the fixpipe converts on the way."""
+        conversion = self.layouts.conversions.get(value.name)
+        if conversion is None:
+            return self.read(value, step)
+        attributes = {name: concrete(item, step.symbols) for name, item in conversion.attributes}
+        return np.asarray(TABLE["fixpipe"].meaning(self.read(conversion.operands[0], step), **attributes))
 
     def computed(self, operation: Operation, step: Step) -> Array:
         names = TABLE[operation.name].operands
         if operation.name == "insert":
             return self.read(operation.operands[1], step)
+        attributes = {name: concrete(value, step.symbols) for name, value in operation.attributes}
         arrays: list[Array] = []
         for position, value in enumerate(operation.operands):
-            if position < len(names) and names[position] == "workspace":
+            if names[:1] == ("accumulator",) and not position and not attributes["turn"]:
+                arrays.append(np.zeros((), value.dtype.numpy))
+            elif position < len(names) and names[position] == "workspace":
                 self.spoil(self.layouts.place(value, step), value.dtype.bytes)
                 arrays.append(np.zeros(0, value.dtype.numpy))
             else:
                 arrays.append(self.read(value, step))
-        attributes = {name: concrete(value, step.symbols) for name, value in operation.attributes}
         with np.errstate(all="ignore"):
             return np.array(TABLE[operation.name].meaning(*arrays, **attributes))
 
@@ -232,7 +257,8 @@ def execute(kernel: Kernel, arrays: Mapping[str, Array], order: Order, symbols: 
     scalars = {item.name: np.asarray(arrays[item.name]) for item in kernel.parameters if item.scalar}
     blocks = [range(evaluate(axis.extent, symbols)) for axis in kernel.grid]
     for block in itertools.product(*blocks):
-        memories = {Space.UB: Memory.of(MEMORIES[Space.UB].capacity, random)}
+        used = {buffer.space for buffer in kernel.buffers} or {Space.UB}
+        memories = {space: Memory.of(MEMORIES[space].capacity, random) for space in Space if space in used}
         grid = {axis.symbol: number for axis, number in zip(kernel.grid, block, strict=True)}
         values = Values(Layouts(kernel, memories), arrays, random, order.reads_late)
         program = Program(kernel, None, {**symbols, **grid}, scalars)

@@ -15,13 +15,21 @@ from numpy.typing import NDArray
 
 from pypto.ir.dtypes import BF16, F16, F32, I8, I32, DType
 from pypto.ir.nodes import Level, Pipe, TileType
-from pypto.ir.operations.definition import Attributes, Category, Cost, InferTypes, Meaning, OperationDefinition
-from pypto.ir.operations.definition import RuleViolation
+from pypto.ir.operations.definition import (
+    Attributes,
+    Category,
+    Cost,
+    InferTypes,
+    Meaning,
+    OperationDefinition,
+    RuleViolation,
+)
 from pypto.ir.operations.rules import show_shape
 
 Array = NDArray[Any]
 Types = tuple[TileType, ...]
 
+MOVE = Cost(0, 1)
 OPERANDS = (F16, BF16, F32, I8)
 ACCUMULATORS = (F32, I32)
 PRODUCT_BOUND = "k * eps * sum|x||y|; integers exact"
@@ -33,28 +41,29 @@ def accumulator(dtype: DType) -> DType:
 
 
 def _part(types: Types, attributes: Attributes) -> Types:
-    """The part of the last two axes that ``ranges`` says; all others have extent 1."""
-    (x,), ranges = types, attributes["ranges"]
-    assert isinstance(ranges, tuple)
-    extents = tuple(item[1] for item in ranges if isinstance(item, tuple))
-    if len(extents) < 2 or any(extent != 1 for extent in extents[:-2]):
+    """The part that ``ranges`` says, a matrix of ``shape`` (rows, columns); `transposed`: columns come first in x."""
+    (x,), ranges, shape = types, attributes["ranges"], attributes["shape"]
+    assert isinstance(ranges, tuple) and isinstance(shape, tuple)
+    long = [item[1] for item in ranges if isinstance(item, tuple) and item[1] != 1]
+    matrix = shape[::-1] if attributes["transposed"] else shape
+    if len(shape) != 2 or long != [extent for extent in matrix if extent != 1]:
         raise RuleViolation("cube-matrix", shape=show_shape(x.shape))
-    rows, columns = extents[-2:]
-    shape = (columns, rows) if attributes["transposed"] else (rows, columns)
     return (TileType(x.dtype, shape),)  # type: ignore[arg-type]  # checked to be extents
 
 
-def _part_meaning(x: Array, ranges: tuple[tuple[int, int, int], ...], transposed: bool) -> Array:
+def _part_meaning(
+    x: Array, ranges: tuple[tuple[int, int, int], ...], shape: tuple[int, int], transposed: bool
+) -> Array:
     part = x[tuple(slice(offset, offset + extent) for offset, extent, _ in ranges)]
-    matrix = part.reshape(part.shape[-2:])
-    return np.ascontiguousarray(matrix.T if transposed else matrix)
+    return np.ascontiguousarray(part.reshape(shape[::-1]).T if transposed else part.reshape(shape))
 
 
 def _row(types: Types, attributes: Attributes) -> Types:
     (x,) = types
-    if not x.rank or any(extent != 1 for extent in x.shape[:-1]):
+    long = tuple(extent for extent in x.shape if extent != 1)
+    if len(long) > 1:
         raise RuleViolation("cube-matrix", shape=show_shape(x.shape))
-    return (TileType(I32 if x.dtype == I32 else F32, x.shape[-1:]),)
+    return (TileType(I32 if x.dtype == I32 else F32, long or (1,)),)
 
 
 def _row_meaning(x: Array) -> Array:
@@ -115,7 +124,7 @@ def _record(
     dtypes: tuple[DType, ...],
     text: str,
     *attributes: str,
-    cost: Cost = Cost(0, 1),
+    cost: Cost = MOVE,
     bound: str = "exact",
 ) -> OperationDefinition:
     return OperationDefinition(
@@ -134,14 +143,20 @@ def _record(
     )
 
 
-MOVED = ("ranges", "transposed")
+MOVED = ("ranges", "shape", "transposed")
 ALL_OF_MMAD = (*OPERANDS, I32)
 
 RECORDS = (
     _record("load_a", ("x",), _part, _part_meaning, Pipe.MTE1, OPERANDS, "part of a matrix in L1, into L0A", *MOVED),
     _record("load_b", ("x",), _part, _part_meaning, Pipe.MTE1, OPERANDS, "part of a matrix in L1, into L0B", *MOVED),
     _record(
-        "load_bias", ("x",), _row, _row_meaning, Pipe.MTE1, (F16, F32, I32), "a row in L1, into the bias table as f32 or i32"
+        "load_bias",
+        ("x",),
+        _row,
+        _row_meaning,
+        Pipe.MTE1,
+        (F16, F32, I32),
+        "a row in L1, into the bias table as f32 or i32",
     ),
     _record(
         "mmad",

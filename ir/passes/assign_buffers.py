@@ -27,6 +27,7 @@ from pypto.ir.nodes import (
     results,
     walk,
 )
+from pypto.ir.passes.assign_cube_buffers import assign_cube_buffers
 from pypto.ir.passes.footprint import capacity
 from pypto.ir.passes.forms import IN_BASE, is_alias
 from pypto.ir.passes.layout import buffer_dtype, row_multiple, storage_shape, symbol_ranges
@@ -34,6 +35,7 @@ from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.plan_addresses import peak
 from pypto.ir.passes.rewriting import Rewriter
 from pypto.ir.passes.select_instructions import Selector
+from pypto.ir.passes.split_cores import is_cube
 
 IN_PLACE = frozenset(
     ("abs", "add", "and", "copy", "div", "exp", "log", "maximum", "minimum", "mul", "not", "or", "sqrt", "sub")
@@ -47,6 +49,8 @@ def assign_buffers(kernel: Kernel) -> Kernel:
     What copies fill in a loop is not written over, so that the next copy need not wait for all that is computed from
     it, unless that takes more memory than there is.
     """
+    if is_cube(kernel):
+        return assign_cube_buffers(kernel)
     selector = Selector(kernel, symbol_ranges(kernel))
     selected = selector.run()
     made = _Assigner(selected, selector.registers, spread=True).assigned()

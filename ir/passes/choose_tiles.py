@@ -19,11 +19,13 @@ from pypto.ir.index import Extent
 from pypto.ir.nodes import Kernel, Level, Store, Value, walk
 from pypto.ir.passes.apply_tiles import Cut, Tiles, as_blocks, core_limit, tiled
 from pypto.ir.passes.assign_buffers import assign_buffers
+from pypto.ir.passes.choose_cube_tiles import choose_cube_tiles
 from pypto.ir.passes.cut_axes import CutAxes, cut_axes
 from pypto.ir.passes.footprint import capacity
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.plan_addresses import packed, peak, too_large
 from pypto.ir.passes.rotate_buffers import noted, wanted_depth, with_depth
+from pypto.ir.passes.split_cores import is_cube
 from pypto.ir.passes.split_work import split_work
 from pypto.ir.schedule import Schedule
 
@@ -43,6 +45,8 @@ PIECES = tuple(2**power for power in range(1, 13))
 
 def choose_tiles(kernel: Kernel) -> Kernel:
     """Return `kernel` as tiles on cores; raises UserError ``unified-buffer-full`` when no tiles fit."""
+    if is_cube(kernel):
+        return choose_cube_tiles(kernel)
     axes = cut_axes(kernel)
     cuts = possible_cuts(kernel, axes)
     asked = asked_tiles(kernel, cuts)

@@ -23,6 +23,7 @@ from pypto.ir.passes.decompose_stores import append_store
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.refused import REFUSED
 from pypto.ir.passes.rewriting import Rewriter
+from pypto.ir.passes.split_cores import is_cube
 
 NARROW_INTEGERS = (I8, U8, I16)
 
@@ -242,7 +243,7 @@ def decompose(kernel: Kernel) -> Kernel:
 
     Raises UserError ``npu-dtype`` for 64-bit elements and ``npu-operation`` for what the chip has no way to do.
     """
-    return Decomposer(kernel).run()
+    return kernel if is_cube(kernel) else Decomposer(kernel).run()
 
 
 DECOMPOSE = Pass("decompose", Level.TILE, Level.TILE, decompose)

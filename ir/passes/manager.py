@@ -43,6 +43,16 @@ class Pass:
 
 
 @dataclass(frozen=True, slots=True)
+class ModulePass:
+    """One pure function from module to module, for what turns one kernel into several or several into one."""
+
+    name: str
+    needs: Level
+    gives: Level
+    run: Callable[[Module], Module]
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """How long a stage took, in seconds, and whether it changed anything."""
 
@@ -54,7 +64,9 @@ class Timing:
         return f"{self.name}: {self.seconds * 1e3:.2f} ms{'' if self.changed else ' (unchanged)'}"
 
 
-def run_passes(module: Module, passes: Iterable[Pass], first: int = 1) -> tuple[Module, tuple[Timing, ...]]:
+def run_passes(
+    module: Module, passes: Iterable[Pass | ModulePass], first: int = 1
+) -> tuple[Module, tuple[Timing, ...]]:
     """Return `module` after all `passes`, and the time of each.
 
     With settings.verify every result is verified; with settings.dump each is written to ``NN-name.pto``, numbered from
@@ -82,9 +94,12 @@ def _write(module: Module, folder: Path, file: str, comment: str) -> Path:
     return write_text(folder / file, f"# {comment}\n{print_module(module)}")
 
 
-def _guarded(item: Pass, module: Module, number: int) -> Module:
+def _guarded(item: Pass | ModulePass, module: Module, number: int) -> Module:
     try:
-        after = replace(module, kernels=tuple(_run_kernel(item, kernel) for kernel in module.kernels))
+        if isinstance(item, ModulePass):
+            after = item.run(module)
+        else:
+            after = replace(module, kernels=tuple(_run_kernel(item, kernel) for kernel in module.kernels))
         if current().verify:
             verify(after)
     except FAULTS as fault:

@@ -17,8 +17,8 @@ from pypto.ir.passes.rewriting import Rewriter
 def simplify(kernel: Kernel) -> Kernel:
     """Return `kernel` without operations whose operands are all numbers, without empty stores and dead statements.
 
-    A reduction of no elements becomes its number (0, 1 for prod and all, NaN for mean), so that no value has an extent
-    of 0 afterwards.
+    A reduction of no elements becomes its number (0, 1 for prod and all, NaN for mean), a matrix product over none 0,
+    so that no value has an extent of 0 afterwards.
     """
     return drop_dead(_Folder(kernel).run())
 
@@ -50,6 +50,8 @@ class _Folder(Rewriter):
         category = TABLE[operation.name].category
         if category is Category.REDUCTION and 0 in operation.operands[0].shape and 0 not in operation.results[0].shape:
             return _of_nothing(operation)
+        if category is Category.CONTRACTION and operation.name == "matmul" and operation.operands[0].shape[-1] == 0:
+            return _number(0, operation.results[0].dtype)
         known = [value.name in self.numbers for value in operation.operands]
         if category is not Category.ELEMENTWISE or not all(known):
             return None
