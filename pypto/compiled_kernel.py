@@ -22,6 +22,7 @@ from pypto.ir.base.settings import Settings, current
 from pypto.ir.nodes import Module, Role
 from pypto.ir.passes.manager import Timing
 from pypto.known_shapes import KnownShapes, believed, known_views
+from pypto.overrides import fingerprint
 from pypto.result import Result
 from pypto.subject import Subject, TracedSubject
 from pypto.tile_function import TileFunction
@@ -187,9 +188,12 @@ class CompiledKernel:
             return built
 
     def _key(self, signature: Hashable) -> Hashable:
-        """Return what a specialisation depends on: arguments, captured values, settings that change code."""
+        """Return what a specialisation depends on: arguments, captured values, settings and texts that change
+        code.
+        """
         values = current()
-        return signature, self._captured.snapshot(), values.vector_bits, values.cube_limit, values.vector_limit
+        limits = values.cube_limit, values.vector_limit
+        return signature, self._captured.snapshot(), values.vector_bits, limits, fingerprint()
 
     def _build(self, call: Call, notes: tuple[str, ...]) -> Built:
         from pypto.runtime.arguments import ArrayArgument
@@ -205,7 +209,7 @@ class CompiledKernel:
 
     def _remember(self, built: Built, call: Call, given: tuple[Any, ...], values: tuple[Any, ...]) -> None:
         """Let the next call with arguments like the `given` ones go straight to the launcher."""
-        if built.launcher is None or call.same or call.partly or self._options.enable_profiling:
+        if built.launcher is None or call.same or call.partly or self._options.enable_profiling or current().override:
             return
         if any(position >= len(given) for position in self._positions):
             return
@@ -348,7 +352,7 @@ class CompiledKernel:
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks of the compiler about the last specialisation."""
-        return self._last.notes if self._last is not None else ()
+        return (*self._last.notes, *self._last.stages.notes) if self._last is not None else ()
 
     @property
     def tiling(self) -> dict[str, dict[str, Any]]:

@@ -226,12 +226,17 @@ def _print_notes(name: str, notes: tuple[str, ...]) -> None:
 
 def stage_names(target: str) -> tuple[str, ...]:
     """Return the stages that can be printed on `target`, in order; levels may be named as well."""
-    from pypto.ir.passes.pipeline import NPU_PASSES
-
-    names = ["tile", "fuse", *(item.name for item in NPU_PASSES), *(level.value for level in Level)]
+    names = [*module_stages(), *(level.value for level in Level)]
     if target in ("cpu", "ascendc"):
         names.append("source")
     return tuple(dict.fromkeys(names))
+
+
+def module_stages() -> tuple[str, ...]:
+    """Return the stages that make a module, in order."""
+    from pypto.ir.passes.pipeline import NPU_PASSES
+
+    return "tile", "fuse", *(item.name for item in NPU_PASSES)
 
 
 def _verify(module: Module) -> None:

@@ -34,6 +34,7 @@ def explain(subject: Subject, options: Options, target: str, built: Built | None
         lines += _plan_lines(subject, options, built)
         lines += _phase_lines(built)
         lines += _indented("notes", built.notes)
+        lines += _indented("replaced texts", tuple(built.stages.notes))
     if options.scheduler is not None and subject.functions:
         plan = options.scheduler.plan_stages(subject.functions, options.aicore_num)
         lines += _indented("coarse and fine tiles", tuple(str(plan).splitlines()))

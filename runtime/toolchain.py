@@ -12,6 +12,7 @@ import functools
 import hashlib
 import os
 import platform
+import re
 import sys
 import threading
 from collections.abc import Iterable, Mapping
@@ -135,6 +136,27 @@ def emit_object(text: str, machine: Machine) -> bytes:
         except RuntimeError as error:
             raise CompilerBug("the LLVM emitter", str(error).strip()) from error
         return bytes(target.emit_object(module))
+
+
+def functions_in(text: str) -> set[str]:
+    """Return the names of the functions that LLVM IR `text` defines; raises ValueError with what is wrong, line, column
+    (0 where LLVM names no place).
+    """
+    import llvmlite.binding as llvm
+
+    with LLVM_LOCK:
+        try:
+            with contextlib.closing(llvm.parse_assembly(text)) as module:
+                module.verify()
+                return {function.name for function in module.functions if not function.is_declaration}
+        except RuntimeError as error:
+            place = _PLACE.search(str(error))
+            if place is None:
+                raise ValueError(" ".join(str(error).split()), 0, 0) from None
+            raise ValueError(place["why"], int(place["line"]), int(place["column"])) from None
+
+
+_PLACE = re.compile(r"<string>:(?P<line>\d+):(?P<column>\d+): error: (?P<why>.*)")
 
 
 @functools.lru_cache(maxsize=1)

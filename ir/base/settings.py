@@ -28,6 +28,8 @@ class Settings:
     """0 silent, 1 notes on standard error, 2 also timings of every pass."""
     dump: str = ""
     """Folder that receives the numbered text of every stage; empty for none."""
+    override: str = ""
+    """Folder of texts, named as in a dump, that replace what stages make; empty for none."""
     verify: bool = False
     """Run the verifier after every pass, not only once at level tile."""
     target: str = "cpu"
@@ -106,7 +108,7 @@ def _checked(name: str, shown: str, value: object) -> int | bool | str:
         raise _mistake(name, shown, value)
     if name == "cache" and not value:
         return "off"  # an empty path would be the current folder
-    if name in ("cache", "dump"):
+    if name in ("cache", "dump", "override"):
         return os.path.expanduser(str(value))
     return value
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pypto.ir.base.errors import CompilerBug
-from pypto.ir.base.files import write_text
+from pypto.ir.base.files import write_stage
 from pypto.ir.base.settings import current
 from pypto.ir.nodes import Kernel, Level, Module
 from pypto.ir.operations.definition import RuleViolation
@@ -64,20 +64,31 @@ class Timing:
         return f"{self.name}: {self.seconds * 1e3:.2f} ms{'' if self.changed else ' (unchanged)'}"
 
 
+def keep(name: str, module: Module) -> Module:
+    """Take what a pass made as it is."""
+    return module
+
+
 def run_passes(
-    module: Module, passes: Iterable[Pass | ModulePass], first: int = 1
+    module: Module,
+    passes: Iterable[Pass | ModulePass],
+    first: int = 1,
+    take: Callable[[str, Module], Module] = keep,
 ) -> tuple[Module, tuple[Timing, ...]]:
     """Return `module` after all `passes`, and the time of each.
 
-    With settings.verify every result is verified; with settings.dump each is written to ``NN-name.pto``, numbered from
-    `first`; with settings.debug of 2 or more the times go to standard error. Raises CompilerBug, naming the pass and
-    the file with the IR that it was given, for anything that goes wrong but a UserError.
+    `take` is given each pass's name and result and returns what the next one is given. With settings.verify every
+    result is verified; with settings.dump each is written to ``NN-name.pto``, numbered from `first`; with
+    settings.debug of 2 or more the times go to standard error. Raises CompilerBug, naming the pass and the file with
+    the IR that it was given, for anything that goes wrong but a UserError.
     """
     timings: list[Timing] = []
     for number, item in enumerate(passes, first):
         start = time.perf_counter()
-        after = _guarded(item, module, number)
-        timings.append(Timing(item.name, time.perf_counter() - start, after != module))
+        made = _guarded(item, module, number)
+        seconds = time.perf_counter() - start
+        after = take(item.name, made)
+        timings.append(Timing(item.name, seconds, after != module))
         dump(after, number, item.name, "" if timings[-1].changed else " (unchanged)")
         _report(timings[-1])
         module = after
@@ -91,7 +102,7 @@ def dump(module: Module, number: int, name: str, note: str = "") -> Path | None:
 
 
 def _write(module: Module, folder: Path, file: str, comment: str) -> Path:
-    return write_text(folder / file, f"# {comment}\n{print_module(module)}")
+    return write_stage(folder / file, f"# {comment}\n{print_module(module)}")
 
 
 def _guarded(item: Pass | ModulePass, module: Module, number: int) -> Module:

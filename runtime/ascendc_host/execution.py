@@ -17,9 +17,12 @@ from pypto.runtime.ascendc_host.report import Report
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 
-def build_module(module: Module) -> Program:
-    """Emit and compile `module` (level *planned*); raises UserError when there is no C++ compiler."""
-    return build(emitter.emit(module), file=f"{module.name}.asc")
+def build_module(module: Module, source: str | None = None) -> Program:
+    """Compile the `source` of `module` (level *planned*; default: what is emitted for it).
+
+    Raises UserError when there is no C++ compiler or it refuses the source.
+    """
+    return build(emitter.emit(module) if source is None else source, file=f"{module.name}.asc")
 
 
 def run_module(

@@ -18,6 +18,10 @@ ENTRIES: dict[str, Entry] = {
     "config-type": Entry(
         "config is of type {kind}", "pass a pypto.TileConfig, a pypto.BufferConfig or a dict of the same keys"
     ),
+    "edited-kernel": Entry(
+        "kernel {kernel!r}, which was not lowered as the compiler would, breaks rules of the hardware in {count} places: {first}",
+        "correct what was edited, or lower from a text of level tile without replaced texts; `pypto check` lists them all",
+    ),
     "eager-needs-python": Entry(
         "{kernel!r} was read from PTO IR and has no Python body to run eagerly",
         "use target='reference' or target='cpu'",
@@ -42,6 +46,29 @@ ENTRIES: dict[str, Entry] = {
     ),
     "option-conflict": Entry("{first} and {second} contradict each other: {why}", "give one of the two"),
     "option-value": Entry("{what}: {option} is {value!r}", "{option} must be {wants}"),
+    "override-dump": Entry(
+        "PYPTO_DUMP and PYPTO_OVERRIDE are one folder, {folder!r}: the dump would overwrite what you edited",
+        "copy the edited texts into another folder and give that to PYPTO_OVERRIDE",
+    ),
+    "override-folder": Entry(
+        "PYPTO_OVERRIDE: cannot read {path!r}: {why}", "give a folder of texts that PYPTO_DUMP or `save` wrote"
+    ),
+    "override-level": Entry(
+        "{file} is at level {given}, and the stage that it replaces gives level {wanted}",
+        "write `level {wanted}` in the kernels' lines, or give the file the name of a stage of level {given}",
+    ),
+    "override-llvm": Entry("LLVM cannot read the text: {why}", "correct the line, or remove the file"),
+    "override-parameters": Entry(
+        "{file} has the parameters ({given}), and the stage that it replaces has ({wanted})",
+        "use the parameters of the call; texts for arguments of other shapes go into a folder of their own",
+    ),
+    "override-symbol": Entry(
+        "{file} defines no function {symbol}, which the kernel is called through",
+        "keep the function's name and parameters as the dump has them",
+    ),
+    "override-twice": Entry(
+        "PYPTO_OVERRIDE: {first} and {second} are both the text of stage {stage}", "remove one of the two"
+    ),
     "pto-file": Entry(
         "cannot read {path!r}: {why}", "give the path of a file that `CompiledKernel.save` or `to_text` wrote"
     ),
