@@ -151,10 +151,11 @@ def _innermost(kernel: Kernel, axes: CutAxes) -> frozenset[Axis]:
 def asked_tiles(kernel: Kernel, cuts: list[Cut]) -> dict[Axis, int]:
     """Return the tiles that ``tile_shape`` asks for, by class; its last entries stand for the last axes.
 
-    Entries that hold a whole axis ask for nothing, nor does the shape that TILES kernels have: how many of their tiles
-    are computed together is the compiler's choice unless a larger shape says so.
+    Entries that hold a whole axis ask for nothing, nor does the shape that the decorator of a kernel of TILES gives:
+    how many of its tiles are computed together is schedule.
     """
-    wanted = Schedule.of(kernel).tile_shape or ()
+    schedule = Schedule.of(kernel)
+    wanted = schedule.tile_shape or ()
     skipped = len(_stored_shape(kernel)) - len(wanted)
     asked: dict[Axis, int] = {}
     for cut in cuts:
@@ -162,12 +163,12 @@ def asked_tiles(kernel: Kernel, cuts: list[Cut]) -> dict[Axis, int]:
         if extent is not None and extent < cut.extent * cut.factor:
             tile = max(1, extent // cut.factor)
             asked[cut.axis] = cut.divisor(tile) if cut.even else tile
-    return {} if _is_tiles(kernel) and all(tile == 1 for tile in asked.values()) else asked
+    return {} if _is_meant(kernel, "tile_shape") else asked
 
 
-def _is_tiles(kernel: Kernel) -> bool:
-    """Return whether tiles are what the kernel means, no mere schedule."""
-    return dict(kernel.attributes).get("meaning") == "tiles"
+def _is_meant(kernel: Kernel, name: str) -> bool:
+    """Return whether a field of the schedule is what the kernel means, no mere schedule."""
+    return dict(kernel.attributes).get("meaning") == "tiles" and name in (Schedule.of(kernel).declared or ())
 
 
 def _stored_shape(kernel: Kernel) -> tuple[Extent, ...]:
@@ -208,6 +209,9 @@ class Choice:
             wanted, taken = (tile * cut.factor for tile in (asked.get(cut.axis, 0), self.tiles[cut.axis]))
             if wanted and wanted != taken:
                 yield f"tiles of {wanted} elements along axis {cut.position} do not fit: {taken} are taken"
+        number, count = self.wanted_number(), math.prod(cut.count(self.tiles) for cut in self.cuts)
+        if number and not asked and count > number:
+            yield f"{number} tile{'s' * (number > 1)} would be too large: there are {count}"
 
     def buffered(self) -> Kernel:
         return with_depth(assign_buffers(self.tiled()), self.depth)
@@ -251,11 +255,16 @@ class Choice:
         """Make the tiles that nothing fixes small enough for all cores to have some; not those of explicit blocks."""
         if self.kernel.grid:
             return
-        number = Schedule.of(self.kernel).tile_num
-        if number and not self.fixed and not _is_tiles(self.kernel):
+        number = self.wanted_number()
+        if number and not self.fixed:
             self.divide(number)
         else:
             self.occupy(_largest_store(self.kernel))
+
+    def wanted_number(self) -> int | None:
+        """Return how many tiles the schedule asks for."""
+        own = self.kernel.grid or _is_meant(self.kernel, "tile_num")
+        return None if own else Schedule.of(self.kernel).tile_num
 
     def divide(self, number: int) -> None:
         """Make at least about `number` tiles, as far as axes can be cut."""

@@ -76,7 +76,7 @@ class _Splitter:
 
     def store(self, store: Store) -> None:
         shape = extents(store.value)
-        axis = next((k for k, extent in enumerate(shape) if extent > 1 and self.is_whole(store.value, k)), None)
+        axis = self.divided_axis(store.value)
         if axis is None or any(item.step != 1 for item in store.region):
             self.store_part(store, whole(shape))
             return
@@ -85,6 +85,12 @@ class _Splitter:
             length = chunk if start == 0 else shape[axis] % chunk
             if length:
                 self.repeat(start, count, lambda i, n=length: self.store_piece(store, axis, i, chunk, n))  # type: ignore[misc]
+
+    def divided_axis(self, value: Value) -> int | None:
+        """Return the axis along which a stored value is made in pieces: the first long enough, or the longest."""
+        found = [(k, extent) for k, extent in enumerate(extents(value)) if extent > 1 and self.is_whole(value, k)]
+        enough = [k for k, extent in found if extent >= self.parts]
+        return enough[0] if enough else max(found, key=lambda item: item[1], default=(None, 0))[0]
 
     def chunk(self, extent: int, innermost: bool) -> int:
         chunk = -(-extent // self.parts)

@@ -98,10 +98,11 @@ def _alias(statement: Statement) -> Value | None:
 
 
 def _written(body: tuple[Statement, ...]) -> list[Value]:
-    """All values that a body defines, those of loops and branches inside it included."""
+    """All values that a body puts into buffers, those of loops and branches inside it included; not views in place."""
     values: list[Value] = []
     for statement in walk(body):
-        values += results(statement)
+        alias = _alias(statement)
+        values += [value for value in results(statement) if alias is None or alias.buffer != value.buffer]
         if isinstance(statement, For):
             values += statement.carried
     return values
