@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypto.ir.comparison import difference
 from pypto.ir.dtypes import F32, DType
 from pypto.ir.nodes import For, Module, Operation, walk
 from pypto.ir.operations.definition import Category
@@ -89,31 +90,10 @@ def compare(
     """
     for name, expected in wanted.items():
         relative = tolerance(module, dtypes[name])
-        problem = _compare_one(name, got[name], expected, relative, relative * scale)
+        problem = difference(name, got[name], expected, relative, relative * scale)
         if problem:
             return problem
     return None
-
-
-def _compare_one(name: str, got: Array, wanted: Array, relative: float, absolute: float) -> str | None:
-    if relative == 0.0:
-        wrong = got != wanted
-        allowed: Any = 0
-    else:
-        left, right = got.astype(np.float64), wanted.astype(np.float64)
-        allowed = absolute + relative * np.where(np.isfinite(right), np.abs(right), 0.0)
-        with np.errstate(invalid="ignore"):
-            near = (left == right) | (np.isnan(left) & np.isnan(right)) | (np.abs(left - right) <= allowed)
-        wrong = ~near
-    if not wrong.any():
-        return None
-    place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
-    index = ", ".join(str(int(item)) for item in place)
-    bound = "exactly" if relative == 0.0 else f"within {float(np.broadcast_to(allowed, wrong.shape)[place]):.3g}"
-    return (
-        f"{name}[{index}] is {got[place]}, the reference gives {wanted[place]} and they must agree {bound}; "
-        f"{int(wrong.sum())} of {wrong.size} elements differ"
-    )
 
 
 def magnitude(arrays: Mapping[str, Array]) -> float:

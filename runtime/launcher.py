@@ -193,6 +193,11 @@ class Launcher:
         """How long the last call took that released the interpreter's lock; 0 before the first."""
         return int(self._frame.call.nanoseconds)
 
+    @property
+    def mode(self) -> Mode:
+        """How the next call runs."""
+        return Mode(self._frame.call.mode)
+
     def run(self, arguments: Sequence[Argument]) -> None:
         """Run on arguments that have been read and checked.
 

@@ -80,7 +80,8 @@ class Trial:
 
     seconds: the statistic that candidates are compared by (the median). quantiles: P50, P20 and P80 in seconds.
     samples: launches that were timed. method: ``event``, ``profiler`` or ``do_bench``. source: where the figures come
-    from (``measured:cpu``, ``measured:npu``).
+    from (``measured:cpu``, ``measured:npu``). tail: P99 in seconds. memory: bytes that a launch needs beside its
+    arguments.
     """
 
     candidate: Candidate
@@ -91,3 +92,24 @@ class Trial:
     samples: int = 0
     method: str = ""
     source: str = "measured:cpu"
+    tail: float | None = None
+    memory: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What a search space comes to for one kernel.
+
+    usable: in the order of the space, the default first (or where the space has it, with the user's values). rejected:
+    one row for each combination that is no candidate of its own: TOO_LARGE, DUPLICATE or COMPILE_FAILED. notes: what
+    was left out of a space too large to look at.
+    """
+
+    usable: tuple[Candidate, ...]
+    rejected: tuple[Trial, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def default(self) -> Candidate | None:
+        """What the compiler does untuned; None where that does not fit."""
+        return next((candidate for candidate in self.usable if candidate.is_default), None)

@@ -1,0 +1,74 @@
+"""The event method: time between two marks on the stream, as many launches as fit a budget, median first.
+
+One launch and a synchronisation; an estimate over 5; warm-up for 25 ms; repeats for 100 ms, the caches overwritten
+before each; P50, P20, P80. The estimate is of the launch alone: what overwriting the caches and restoring arguments
+cost is measured apart, so that short kernels get as many repeats as they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pypto.runtime.tuning.measuring.device import Device
+from pypto.runtime.tuning.measuring.options import Estimate, Launch, MeasureOptions
+
+ESTIMATE_RUNS = 5
+WARMUP_SECONDS = 0.025
+REPEAT_SECONDS = 0.1
+_SHORTEST = 1e-7  # seconds; below a clock's resolution an estimate means nothing
+
+Restore = Callable[[], None]
+
+
+def estimate(device: Device, launch: Launch, restore: Restore, cold: bool) -> Estimate:
+    """Return what a launch takes and, apart, what comes before it."""
+    launch()
+    device.synchronize()
+    flush = _span(device, device.overwrite_cache) if cold else 0.0
+    before = _span(device, restore)
+    seconds = sample(device, launch, restore, ESTIMATE_RUNS, cold)
+    return Estimate(max(_SHORTEST, sum(seconds) / ESTIMATE_RUNS), flush, before)
+
+
+def _span(device: Device, work: Callable[[], None]) -> float:
+    work()  # the first time also gets memory from the system
+    device.synchronize()
+    start = device.mark()
+    work()
+    end = device.mark()
+    device.synchronize()
+    return device.seconds(start, end)
+
+
+def sample(device: Device, launch: Launch, restore: Restore, count: int, cold: bool) -> list[float]:
+    """Return the seconds of `count` launches; they are enqueued one after the other and waited for once."""
+    marks = []
+    for _ in range(count):
+        restore()
+        if cold:
+            device.overwrite_cache()
+        start = device.mark()
+        launch()
+        marks.append((start, device.mark()))
+    device.synchronize()
+    return [device.seconds(start, end) for start, end in marks]
+
+
+def warmup_count(options: MeasureOptions, estimated: Estimate) -> int:
+    """Return how many launches warm up: what fits 25 ms, at least 1."""
+    if options.warmup_runs is not None:
+        return max(0, options.warmup_runs)
+    return _affordable(options, estimated, max(1, int(WARMUP_SECONDS / estimated.launch)), 0.25)
+
+
+def repeat_count(options: MeasureOptions, estimated: Estimate) -> int:
+    """Return how many launches are timed: what fits 100 ms, at least 1, and a bound on all that goes with them."""
+    if options.measure_runs is not None:
+        return max(1, options.measure_runs)
+    return _affordable(options, estimated, max(1, int(REPEAT_SECONDS / estimated.launch)), 1.0)
+
+
+def _affordable(options: MeasureOptions, estimated: Estimate, wanted: int, share: float) -> int:
+    """Return `wanted`, less when overwriting caches for so many takes too long, but at least `least_samples`."""
+    most = int(share * options.candidate_seconds / estimated.whole)
+    return min(wanted, max(int(share * options.least_samples), most, 1))

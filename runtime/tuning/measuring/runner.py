@@ -1,0 +1,133 @@
+"""Where the commands of a session run: in a process that can be killed, or in this one beside the user's functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pypto.codegen.llvm.code import Machine
+from pypto.ir.base import settings
+from pypto.runtime.tuning.channel import Message
+from pypto.runtime.tuning.compiling import CompiledCandidate
+from pypto.runtime.tuning.helper import START_LIMIT, Helper, HelperDied, HelperHung
+from pypto.runtime.tuning.measuring.arguments import ArgumentFiles, WorkingArguments
+from pypto.runtime.tuning.measuring.options import Launch, MeasureOptions
+from pypto.runtime.tuning.measuring.session import Session
+from pypto.runtime.tuning.measuring.session_main import run_command
+
+SESSION = "pypto.runtime.tuning.measuring.session_main"
+LOAD_LIMIT = 30.0
+"""Seconds that loading an artefact may take."""
+_SENT_SETTINGS = ("cache", "num_threads")
+
+
+class SessionLost(Exception):
+    """No session can be had: the process does not start or cannot read the arguments."""
+
+
+class CandidateFailed(Exception):
+    """A command failed, and the session goes on."""
+
+
+class ProcessRunner:
+    """Runs commands in a measuring process, and starts the next one after a candidate ended or blocked it."""
+
+    def __init__(self, files: ArgumentFiles, machine: Machine) -> None:
+        values = settings.current()
+        self._opening: Message = {
+            "settings": {name: getattr(values, name) for name in _SENT_SETTINGS},
+            "machine": [machine.triple, machine.cpu, machine.features, machine.vector_bits],
+            "arguments": files.description,
+        }
+        self._helper: Helper | None = None
+        self._loaded: set[str] = set()
+
+    def ask(self, built: CompiledCandidate, key: str, command: str, limit: float, **arguments: Any) -> Message:
+        """Return the answer to a command about one candidate, loading it first when it is not.
+
+        Raises HelperDied, HelperHung after `limit` seconds, CandidateFailed or SessionLost.
+        """
+        helper = self._helper or self._start()
+        try:
+            if key not in self._loaded:
+                load = {"command": "load", "key": key, "folder": str(built.folder), "digests": dict(built.digests)}
+                _answer(helper.ask(load, LOAD_LIMIT))
+                self._loaded.add(key)
+            return _answer(helper.ask({"command": command, "key": key, **arguments}, limit))
+        except (HelperDied, HelperHung):
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the process."""
+        if self._helper is not None:
+            self._helper.kill()
+        self._helper = None
+        self._loaded.clear()
+
+    def _start(self) -> Helper:
+        try:
+            self._helper = Helper(SESSION)
+            self._helper.wait(START_LIMIT)
+            self._helper.ask(self._opening, START_LIMIT)
+        except (OSError, HelperDied, HelperHung) as error:
+            self.close()
+            raise SessionLost(f"the measuring process does not start: {error}") from error
+        return self._helper
+
+
+class LocalRunner:
+    """Runs commands in this process, where the user's functions are. Nothing here can stop a kernel that hangs."""
+
+    def __init__(self, files: ArgumentFiles, machine: Machine, options: MeasureOptions) -> None:
+        arguments = WorkingArguments(files.description)
+        self.session = Session(
+            arguments, machine, around=_hooked(options, arguments), inputs_stay=not options.needs_python
+        )
+
+    def ask(self, built: CompiledCandidate, key: str, command: str, limit: float, **arguments: Any) -> Message:
+        """Return the answer to a command; raises CandidateFailed."""
+        if key not in self.session.loaded:
+            load = {"command": "load", "key": key, "folder": str(built.folder), "digests": dict(built.digests)}
+            _answer(run_command(self.session, load))
+        return _answer(run_command(self.session, {"command": command, "key": key, **arguments}))
+
+    def close(self) -> None:
+        """Forget the candidates."""
+        self.session.loaded.clear()
+
+
+Runner = ProcessRunner | LocalRunner
+
+
+def _answer(message: Message) -> Message:
+    if "failed" in message:
+        raise CandidateFailed(message["failed"])
+    return message
+
+
+def _hooked(options: MeasureOptions, arguments: WorkingArguments) -> Callable[[Launch], Launch]:
+    """Return what wraps a launch in the user's hooks."""
+    before, after = options.pre_hook, options.post_hook
+
+    def around(launch: Launch) -> Launch:
+        if before is None and after is None:
+            return launch
+
+        def hooked() -> Any:
+            values = arguments.values
+            if before is not None:
+                before(values)
+            try:
+                result = launch()
+            except BaseException as error:
+                if after is not None:
+                    after(values, error)
+                raise
+            if after is not None:
+                after(values, None)
+            return result
+
+        return hooked
+
+    return around
