@@ -12,6 +12,7 @@ from ascendc_host.modules import build_all, launcher
 from passes.corpus import CORPUS
 from passes.kernels import arguments
 from passes.random_kernels import random_kernel
+from passes.random_tiles import random_tiles
 from pypto.ir import interpreter
 from pypto.ir.nodes import Module
 from pypto.ir.passes.manager import run_passes
@@ -25,6 +26,7 @@ MODES: tuple[Mode, ...] = ("early", "late", "random")
 KERNELS: dict[str, Callable[[], Module]] = {
     **CORPUS,
     **{f"random_{seed}": functools.partial(random_kernel, seed) for seed in range(24)},
+    **{f"tiles_{seed}": functools.partial(random_tiles, seed) for seed in range(16)},
 }
 
 
