@@ -33,6 +33,7 @@ def explain(subject: Subject, options: Options, target: str, built: Built | None
         lines += _intermediate_lines(_fused(built))
         lines += _plan_lines(subject, options, built)
         lines += _phase_lines(built)
+        lines += _device_lines(built)
         lines += _indented("notes", built.notes)
         lines += _indented("replaced texts", tuple(built.stages.notes))
     if options.scheduler is not None and subject.functions:
@@ -110,6 +111,19 @@ def _plan_lines(subject: Subject, options: Options, built: Built) -> list[str]:
         return []
     plan = plan_tiles(subject.graph, options.aicore_num, built.program)
     return _indented("tile graph", tuple(str(plan).splitlines()))
+
+
+def _device_lines(built: Built) -> list[str]:
+    """Return how kernels that were lowered for an NPU use its cores, and what of their schedules was not followed."""
+    lines: list[str] = []
+    for kernel in (kernel for module in built.lowered for kernel in module.kernels):
+        attributes = dict(kernel.attributes)
+        tiles, notes = attributes.get("tiles"), attributes.get("notes")
+        blocks = prod(axis.extent for axis in kernel.grid if isinstance(axis.extent, int))
+        shape = f", tiles of {' x '.join(map(str, tiles))}" if isinstance(tiles, tuple) and tiles else ""
+        lines.append(f"{kernel.name}: {blocks} core{'s' * (blocks != 1)}{shape}")
+        lines += [f"  {note}" for note in (notes if isinstance(notes, tuple) else ())]
+    return _indented("schedule on the device", tuple(lines))
 
 
 def _phase_lines(built: Built) -> list[str]:

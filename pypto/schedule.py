@@ -84,7 +84,7 @@ def what_options_did(options: Options, target: str) -> Iterator[str]:
             yield f"{key}={value}: {_effect(key, options, target)}"
 
 
-_WISH = "recorded with the kernel; the passes of this version choose tiles by what fits the unified buffer"
+_WISH = "taken where it fits the unified buffer; the schedule on the device says where it does not"
 _ON_DEVICE = {
     "scheduler": "coarse tiles are work items; how cores share them and the fine ones is printed above",
     "tile_num": _WISH,

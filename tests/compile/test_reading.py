@@ -277,3 +277,41 @@ def test_fusion_tile_of_a_pipeline_names_what_goes_through_memory():
     fused = FusionTile(pypto.compile([first, second], {"enable_fusion": False}))
     (item,) = fused.unfused()
     assert (item.name, item.place, item.bytes) == ("y", "GM", 128)
+
+
+def explained(kernel, extents, **config):
+    compiled = pypto.compile(kernel, config=config, shapes={"x": extents, "out": extents}, target="ascendc")
+    return compiled.explain()
+
+
+def test_explain_shows_the_schedule_on_the_device():
+    @tile(shape=(64, 64), tile_num=8)
+    def centred(x, out):
+        out[:] = x - pypto.mean(x)
+
+    assert "  centred: 8 cores, tiles of 64 x 64" in explained(centred, (128, 256))
+    assert "  plain: 20 cores, tiles of 5 x 64" in explained(plain, (100, 64), tile_num=20)
+
+
+def test_explain_says_that_a_kernel_is_split_because_it_is_too_large():
+    @tile
+    def softmax(x, out):
+        out[:] = pypto.nn.softmax(x, axis=1)
+
+    text = explained(softmax, (8, 200_000))
+    assert "a tile needs more than a core has: it is computed in" in text
+
+
+def test_explain_says_that_there_is_less_buffering_than_asked_for():
+    @tile
+    def centred(x, out):
+        for i in pypto.loop(9):
+            out[i] = x[i] - pypto.max(x[i])
+
+    text = explained(centred, (9, 12_000), buffer=BufferConfig(strategy=BufferStrategy.TRIPLE))
+    assert "3 slots per buffer do not fit" in text
+
+
+def test_explain_says_that_tiles_asked_for_do_not_fit():
+    text = explained(plain, (1000, 3000), shape=(500, None))
+    assert "tiles of 500 elements along axis 0 do not fit" in text
