@@ -1,0 +1,124 @@
+"""Picking the best of the candidates that were measured: by a metric, confirmed against the closest, and said honestly.
+
+Figures, for one launch of a kernel with fixed arguments:
+
+    throughput         arithmetic operations (bytes, for a kernel without any) per second of the median launch
+    latency            seconds that 99 of 100 launches stay below (P99; the median where only that is known)
+    memory_efficiency  bytes of arguments per second of the median launch, times the share that the arguments have in
+                       all memory a launch needs: intermediates and workspaces count against a candidate
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from pypto.runtime.tuning.candidate import Candidate, Outcome, Trial
+from pypto.runtime.tuning.work import Work
+
+Metric = Literal["throughput", "latency", "memory_efficiency"]
+METRICS: tuple[str, ...] = get_args(Metric)
+CLOSE = 0.05
+"""A runner-up is measured again when it is within this share of the best, or within the noise."""
+MOST_CONFIRMED = 4
+"""Candidates that are measured again, the best included."""
+
+Remeasure = Callable[[Sequence[Candidate]], Sequence[Trial]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """winner: the row of the candidate chosen. note: empty, or what should be known about the choice.
+
+    confirmed: the rows of the second measurement, which decided.
+    """
+
+    winner: Trial
+    note: str = ""
+    confirmed: tuple[Trial, ...] = ()
+
+
+class NothingMeasured(Exception):
+    """No candidate has a time; the text lists each with its reason."""
+
+
+def cost(trial: Trial, metric: str, work: Work) -> float:
+    """Return what candidates are compared by, the smaller the better: the reciprocal of the figure, or P99.
+
+    Raises KeyError for an unknown metric.
+    """
+    seconds = trial.seconds
+    assert seconds is not None, "only candidates with a time are compared"
+    if metric == "latency":
+        return seconds if trial.tail is None else trial.tail
+    if metric == "memory_efficiency":
+        memory = max(trial.memory, trial.candidate.workspace)
+        return seconds * (work.bytes + memory) / max(1, work.bytes) / max(1, work.bytes)
+    return {"throughput": seconds / max(1.0, work.operations or work.bytes)}[metric]
+
+
+def estimated_tops(work: Work, seconds: float) -> float:
+    """Return 10**12 arithmetic operations per second; 0 for a kernel without arithmetic."""
+    return work.operations / seconds * 1e-12 if seconds > 0 else 0.0
+
+
+def select(
+    trials: Sequence[Trial], remeasure: Remeasure, metric: Metric = "throughput", work: Work | None = None
+) -> Selection:
+    """Return the best of `trials`. The closest runners-up are measured again with it, in turns, and that decides.
+
+    Ties go to the first. Raises NothingMeasured when no row has a time.
+    """
+    amount = work or Work(0.0, 0)
+    ranked = _ranked(trials, metric, amount)
+    if not ranked:
+        raise NothingMeasured(_reasons(trials))
+    close = _close(ranked, metric, amount)
+    if len(close) < 2:
+        return Selection(ranked[0])
+    again = _ranked(remeasure([trial.candidate for trial in close]), metric, amount)
+    if not again:
+        return Selection(ranked[0], "it could not be confirmed: no candidate gave a time the second time")
+    return Selection(again[0], _note(again, metric, amount), tuple(again))
+
+
+def _ranked(trials: Sequence[Trial], metric: str, work: Work) -> list[Trial]:
+    timed = [trial for trial in trials if trial.outcome is Outcome.MEASURED and trial.seconds is not None]
+    return sorted(timed, key=lambda trial: cost(trial, metric, work))
+
+
+def _close(ranked: Sequence[Trial], metric: str, work: Work) -> Sequence[Trial]:
+    """Return the best and those that might be as good: near it, or with samples as fast as its median."""
+    best = ranked[0]
+    limit = cost(best, metric, work) * (1 + max(CLOSE, spread(best)))
+    return [trial for trial in ranked if cost(trial, metric, work) <= limit][:MOST_CONFIRMED]
+
+
+def spread(trial: Trial) -> float:
+    """Return the noise of a measurement: half the distance from P20 to P80, as a share of the median; 0 if unknown."""
+    if trial.quantiles is None or trial.quantiles[0] <= 0:
+        return 0.0
+    middle, low, high = trial.quantiles
+    return (high - low) / 2 / middle
+
+
+def _note(ranked: Sequence[Trial], metric: str, work: Work) -> str:
+    """Return what to say of the best and the second of a confirmation: nothing when the difference is clear."""
+    if len(ranked) < 2:
+        return ""
+    first, second = ranked[0], ranked[1]
+    best = cost(first, metric, work)
+    difference = cost(second, metric, work) / best - 1 if best > 0 else 0.0
+    noise = max(spread(first), spread(second))
+    if difference > noise:
+        return ""
+    return (
+        f"{first.candidate.describe()} is {difference:.1%} better than {second.candidate.describe()}, which is inside "
+        f"the noise of {noise:.1%}: either may be the better one"
+    )
+
+
+def _reasons(trials: Sequence[Trial]) -> str:
+    rows = [f"  {item.candidate.describe()}: {item.outcome.name.lower()}: {item.reason}" for item in trials]
+    return "\n".join(("no candidate has a time:", *rows)) if rows else "there are no candidates"
