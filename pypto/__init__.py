@@ -210,6 +210,7 @@ if TYPE_CHECKING:
     from pypto.language import where as where
     from pypto.language import zeros as zeros
     from pypto.language import zeros_like as zeros_like
+    from pypto.search_space import TilingSearchSpace as TilingSearchSpace
     from pypto.tile_function import fuse as fuse
     from pypto.tile_function import tile as tile
     from pypto.tiling_level import TilingLevel as TilingLevel
@@ -251,6 +252,7 @@ _HOMES: dict[str, str] = {
     "Scheduler": "pypto.hierarchy",
     "TileConfig": "pypto.config",
     "TilingLevel": "pypto.tiling_level",
+    "TilingSearchSpace": "pypto.search_space",
     "UserError": "pypto.ir.base.errors",
     "auto_insert_sync": "pypto.validator",
     "compile": "pypto.compiler",

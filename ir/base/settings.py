@@ -45,6 +45,9 @@ class Settings:
     compile_threads: int = 0
     """Processes that compile candidates of tuning; 0 for one per core, 1 for none beside this one. Where it is not set,
     ``TORCHINDUCTOR_COMPILE_THREADS`` counts."""
+    autotune_topn: int = 1
+    """Candidates of tuning that are compiled and measured, at most 10; 1 takes the modelled best unmeasured. Where it
+    is not set, ``TORCHINDUCTOR_ASCENDC_AUTOTUNE_TOPN`` counts."""
     bench_method: str = "event"
     """How candidates are measured: ``event`` or ``profiler``. Where it is not set, ``TRITON_BENCH_METHOD=npu`` means
     the profiler."""
@@ -64,6 +67,7 @@ _LEAST = {
     "vector_bits": 0,
     "specializations": 1,
     "compile_threads": 0,
+    "autotune_topn": 1,
     "cube_limit": 0,
     "vector_limit": 0,
 }
@@ -80,12 +84,18 @@ def _wanted(name: str) -> str:
     return {int: f"a whole number of at least {_LEAST.get(name, 0)}", bool: "0 or 1", str: "a text"}[kind]
 
 
+MOST_TOPN = 10
+
+
 def _mistake(name: str, shown: str, value: object) -> UserError:
+    if name == "autotune_topn":
+        kind = "topn-below-one" if type(value) is int else "topn-not-integer"
+        return UserError(kind, None, setting=shown, value=value, most=MOST_TOPN)
     return UserError("setting-value", None, setting=shown, value=value, wanted=_wanted(name))
 
 
-def _parse(name: str, text: str) -> int | bool | str:
-    kind, variable = type(getattr(Settings(), name)), f"PYPTO_{name.upper()}"
+def _parse(name: str, variable: str, text: str) -> int | bool | str:
+    kind = type(getattr(Settings(), name))
     if kind is str:
         return _checked(name, variable, text)
     try:
@@ -116,7 +126,8 @@ def _checked(name: str, shown: str, value: object) -> int | bool | str:
 def from_environment(environment: Mapping[str, str]) -> Settings:
     """Return the settings that `environment` gives; an unknown ``PYPTO_*`` name warns with the nearest one.
 
-    An empty variable is as good as none, as in most tools. Raises UserError ``setting-value``.
+    An empty variable is as good as none, as in most tools. Raises UserError ``setting-value``, ``topn-not-integer`` or
+    ``topn-below-one``.
     """
     values: dict[str, int | bool | str] = {}
     for variable, text in environment.items():
@@ -124,7 +135,7 @@ def from_environment(environment: Mapping[str, str]) -> Settings:
             continue
         name = variable[6:].lower()
         if name in _NAMES:
-            values[name] = _parse(name, text)
+            values[name] = _parse(name, variable, text)
         else:
             hint = nearest(variable, [f"PYPTO_{item.upper()}" for item in _NAMES])
             warnings.warn(f"unknown setting {variable}: {hint}", stacklevel=2)
@@ -139,6 +150,9 @@ def _from_others(environment: Mapping[str, str]) -> dict[str, int | bool | str]:
         values["compile_threads"] = max(1, int(threads))
     if environment.get("TRITON_BENCH_METHOD", "").lower() == "npu":
         values["bench_method"] = "profiler"
+    variable = "TORCHINDUCTOR_ASCENDC_AUTOTUNE_TOPN"
+    if environment.get(variable) and not environment.get("PYPTO_AUTOTUNE_TOPN"):
+        values["autotune_topn"] = _parse("autotune_topn", variable, environment[variable])
     return values
 
 

@@ -16,12 +16,28 @@ from pypto.ir.base.catalogue import (
     meaning,
     operations,
     options,
+    search,
     text,
     tracing,
+    tuning,
 )
 from pypto.ir.base.catalogue.entry import Entry
 
-_GROUPS = (arguments, binding, graph, host_model, indexing, lowering, meaning, operations, options, text, tracing)
+_GROUPS = (
+    arguments,
+    binding,
+    graph,
+    host_model,
+    indexing,
+    lowering,
+    meaning,
+    operations,
+    options,
+    search,
+    text,
+    tracing,
+    tuning,
+)
 
 CATALOGUE: dict[str, Entry] = {name: entry for group in _GROUPS for name, entry in group.ENTRIES.items()}
 
