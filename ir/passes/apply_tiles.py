@@ -56,6 +56,13 @@ class Cut:
         tile = max(self.smallest, tile // self.smallest * self.smallest)
         return self.divisor(tile) if self.even else tile
 
+    def nearest(self, elements: int | None) -> int:
+        """Return the tile that `elements` of the array ask for; None asks for the whole axis."""
+        if elements is None or elements >= self.extent * self.factor:
+            return self.extent
+        tile = max(1, elements // self.factor)
+        return self.divisor(tile) if self.even else tile
+
     def divisor(self, most: int) -> int:
         """Return the largest tile of at most `most` elements that divides the axis."""
         return max(number for number in range(1, max(1, most) + 1) if self.extent % number == 0)

@@ -50,9 +50,10 @@ def choose_tiles(kernel: Kernel) -> Kernel:
     axes = cut_axes(kernel)
     cuts = possible_cuts(kernel, axes)
     asked = asked_tiles(kernel, cuts)
-    made = _fitting(kernel, axes, cuts, asked) or (_fitting(kernel, axes, cuts, {}) if asked else None)
-    if made is not None:
-        return made
+    for fixed in _relaxed(asked, cuts):
+        made = _fitting(kernel, axes, cuts, fixed)
+        if made is not None:
+            return made
     if not kernel.grid and any(cut.even for cut in cuts):
         return choose_tiles(as_blocks(kernel, axes, [cut for cut in cuts if cut.even]))
     made = _in_pieces(kernel, axes, cuts)
@@ -60,6 +61,15 @@ def choose_tiles(kernel: Kernel) -> Kernel:
         smallest = {cut.axis: cut.smallest for cut in cuts}
         raise too_large(assign_buffers(tiled(kernel, axes, cuts, smallest)))
     return made
+
+
+def _relaxed(asked: Tiles, cuts: list[Cut]) -> Iterator[Tiles]:
+    """Yield the tiles to try: what is asked for, then without the axes to be kept whole, then nothing."""
+    yield asked
+    if asked:
+        extents = {cut.axis: cut.extent for cut in cuts}
+        yield {axis: tile for axis, tile in asked.items() if tile < extents[axis]}
+        yield {}
 
 
 def _fitting(kernel: Kernel, axes: CutAxes, cuts: list[Cut], fixed: Tiles) -> Kernel | None:
@@ -151,19 +161,19 @@ def _innermost(kernel: Kernel, axes: CutAxes) -> frozenset[Axis]:
 def asked_tiles(kernel: Kernel, cuts: list[Cut]) -> dict[Axis, int]:
     """Return the tiles that ``tile_shape`` asks for, by class; its last entries stand for the last axes.
 
-    Entries that hold a whole axis ask for nothing, nor does the shape that the decorator of a kernel of TILES gives:
-    how many of its tiles are computed together is schedule.
+    A decorator's shape asks for nothing where it holds whole arrays, and for a kernel of TILES: how many of its tiles
+    are computed together is schedule.
     """
     schedule = Schedule.of(kernel)
     wanted = schedule.tile_shape or ()
     skipped = len(_stored_shape(kernel)) - len(wanted)
     asked: dict[Axis, int] = {}
     for cut in cuts:
-        extent = wanted[cut.position - skipped] if cut.position >= skipped else None
-        if extent is not None and extent < cut.extent * cut.factor:
-            tile = max(1, extent // cut.factor)
-            asked[cut.axis] = cut.divisor(tile) if cut.even else tile
-    return {} if _is_meant(kernel, "tile_shape") else asked
+        if wanted and cut.position >= skipped:
+            asked[cut.axis] = cut.nearest(wanted[cut.position - skipped])
+    is_whole = all(asked.get(cut.axis, cut.extent) == cut.extent for cut in cuts)
+    declared = "tile_shape" in (schedule.declared or ())
+    return {} if declared and (is_whole or _is_meant(kernel, "tile_shape")) else asked
 
 
 def _is_meant(kernel: Kernel, name: str) -> bool:
@@ -207,7 +217,7 @@ class Choice:
         asked = asked_tiles(self.kernel, self.cuts)
         for cut in self.cuts:
             wanted, taken = (tile * cut.factor for tile in (asked.get(cut.axis, 0), self.tiles[cut.axis]))
-            if wanted and wanted != taken:
+            if wanted not in (0, taken, cut.extent * cut.factor):
                 yield f"tiles of {wanted} elements along axis {cut.position} do not fit: {taken} are taken"
         number, count = self.wanted_number(), math.prod(cut.count(self.tiles) for cut in self.cuts)
         if number and not asked and count > number:
