@@ -7,23 +7,16 @@ results, hangs or crashes becomes a row with its reason, and the rest goes on.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
 from pypto.runtime.toolchain import host_machine
-from pypto.runtime.tuning.candidate import Outcome, Trial
+from pypto.runtime.tuning.candidate import Trial
 from pypto.runtime.tuning.compiling import CompiledCandidate
 from pypto.runtime.tuning.measuring.arguments import ArgumentFiles
-from pypto.runtime.tuning.measuring.measurement import Measurement, OnTrial, OutOfTime
+from pypto.runtime.tuning.measuring.measurement import Measurement, OnTrial
 from pypto.runtime.tuning.measuring.options import Expected, Inputs, MeasureOptions
-from pypto.runtime.tuning.measuring.profiler import RowsMissing
-from pypto.runtime.tuning.measuring.rounds import (
-    finish_events,
-    measure_by_bench,
-    measure_by_events,
-    measure_by_profiler,
-)
-from pypto.runtime.tuning.measuring.runner import LocalRunner, ProcessRunner, Runner, SessionLost
+from pypto.runtime.tuning.measuring.rounds import collect_rows, measure_alive
+from pypto.runtime.tuning.measuring.runner import LocalRunner, ProcessRunner, Runner
 
 CPU_SOURCE = "measured:cpu"
 
@@ -35,24 +28,21 @@ def measure(
     options: MeasureOptions,
     on_trial: OnTrial = lambda trial: None,
 ) -> list[Trial]:
-    """Return a row for each compiled candidate of target cpu, in the order of `built`.
+    """Return a row for each compiled candidate, in the order of `built`, which are all of target cpu or all of ascendc.
 
-    on_trial is called with each row as it is known: of those that fail at once, of the others at the end. The arguments
-    are only read. Nothing that a candidate does is raised; raises OSError or MemoryError when copies of the arguments
-    do not fit.
+    Those of ascendc run on the host model and get the model's time, and a source that says so. on_trial is called with
+    each row as it is known: of those that fail at once, of the others at the end. The arguments are only read. Nothing
+    that a candidate does is raised; raises OSError or MemoryError when copies of the arguments do not fit.
     """
     if not built:
         return []
+    if built[0].target != "cpu":
+        from pypto.runtime.tuning.measuring.modelled import measure_modelled
+
+        return measure_modelled(built, inputs, expected, options, on_trial)
     with _runner(inputs, expected, options) as runner:
         measurement = Measurement(built, runner, options, on_trial, CPU_SOURCE)
-        try:
-            _measure(measurement)
-        except OutOfTime:
-            finish_events(measurement, check=False)
-        except SessionLost as error:
-            for item in measurement.alive:
-                measurement.reject(item, Outcome.NOT_MEASURED, str(error))
-        return measurement.trials()
+        return measure_alive(measurement, lambda plan: collect_rows(measurement, plan))
 
 
 @contextlib.contextmanager
@@ -66,17 +56,3 @@ def _runner(inputs: Inputs, expected: Mapping[str, Expected], options: MeasureOp
         runner: Runner = LocalRunner(files, machine, options) if local else ProcessRunner(files, machine)
         stack.callback(runner.close)
         yield runner
-
-
-def _measure(measurement: Measurement) -> None:
-    measurement.prepare()
-    if measurement.options.do_bench is not None:
-        measure_by_bench(measurement)
-        return
-    if measurement.options.method == "profiler" and len(measurement.alive) > 1:
-        try:
-            measure_by_profiler(measurement)
-        except RowsMissing as error:
-            warnings.warn(f"candidates are measured by events: {error}", RuntimeWarning, stacklevel=2)
-    measure_by_events(measurement)
-    finish_events(measurement)

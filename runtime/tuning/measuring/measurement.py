@@ -42,6 +42,11 @@ class Measured:
         return self.estimate
 
 
+def item_key(built: CompiledCandidate, number: int) -> str:
+    """Return what tells candidate `number` apart from all others of a measurement."""
+    return f"{built.candidate.key()}_{number}"
+
+
 class Measurement:
     """Asks a runner about candidates and keeps the rows. Times are waited for in proportion to the default's."""
 
@@ -54,7 +59,7 @@ class Measurement:
         source: str,
     ) -> None:
         self.options, self._runner, self._on_trial, self._source = options, runner, on_trial, source
-        self.candidates = [Measured(item, f"{item.candidate.key()}_{number}") for number, item in enumerate(built)]
+        self.candidates = [Measured(item, item_key(item, number)) for number, item in enumerate(built)]
         budget = options.time_budget
         self._deadline = None if budget is None else time.monotonic() + budget
         self._default_seconds: float | None = None

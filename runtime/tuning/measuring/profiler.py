@@ -8,7 +8,7 @@ good a kernel as any.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -119,10 +119,3 @@ def _sums(group: Sequence[TaskRow], names: Sequence[Names]) -> tuple[float, ...]
         seconds.append(sum(row.seconds for row in group[start : start + len(item)]))
         start += len(item)
     return tuple(seconds)
-
-
-def run_rounds(plan: ProfilerPlan, launches: Sequence[Callable[[int], None]]) -> None:
-    """Launch every candidate once in each round; a launch gets the round's number."""
-    for number in range(plan.rounds):
-        for launch in launches:
-            launch(number)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pypto.runtime.tuning.candidate import Outcome, Trial
 from pypto.runtime.tuning.measuring import event, kernel_rows
-from pypto.runtime.tuning.measuring.measurement import Measured, Measurement
-from pypto.runtime.tuning.measuring.profiler import ProfilerPlan, evaluate
+from pypto.runtime.tuning.measuring.measurement import Measured, Measurement, OutOfTime
+from pypto.runtime.tuning.measuring.profiler import ProfilerPlan, RowsMissing, evaluate
+from pypto.runtime.tuning.measuring.runner import SessionLost
 from pypto.runtime.tuning.profiler_files import ProfilerData, read_folder
 
 PROFILE_PREFIX = "pypto-profile-"
@@ -50,41 +53,72 @@ def finish_events(measurement: Measurement, check: bool = True) -> None:
             measurement.accept(item, "event")
 
 
-def measure_by_profiler(measurement: Measurement) -> None:
+Collect = Callable[[ProfilerPlan], ProfilerData]
+"""Launches all rounds of a plan and returns the rows that they left. Raises RowsMissing where it cannot."""
+
+
+def measure_alive(measurement: Measurement, collect: Collect) -> list[Trial]:
+    """Check all candidates, time those that are right, and return all rows.
+
+    collect: how rows of a profiler are got. When these do not suffice, events are used and a warning says why.
+    """
+    try:
+        measurement.prepare()
+        _measure(measurement, collect)
+    except OutOfTime:
+        finish_events(measurement, check=False)
+    except SessionLost as error:
+        for item in measurement.alive:
+            measurement.reject(item, Outcome.NOT_MEASURED, str(error))
+    return measurement.trials()
+
+
+def _measure(measurement: Measurement, collect: Collect) -> None:
+    if measurement.options.do_bench is not None:
+        measure_by_bench(measurement)
+        return
+    if measurement.options.method == "profiler" and len(measurement.alive) > 1:
+        try:
+            measure_by_profiler(measurement, collect)
+        except RowsMissing as error:
+            warnings.warn(f"candidates are measured by events: {error}", RuntimeWarning, stacklevel=4)
+    measure_by_events(measurement)
+    finish_events(measurement)
+
+
+def measure_by_profiler(measurement: Measurement, collect: Collect) -> None:
     """Time all candidates by the rows of a profiler. Raises RowsMissing when these do not suffice, and OutOfTime."""
     plan = ProfilerPlan.of(measurement.options)
-    with tempfile.TemporaryDirectory(prefix=PROFILE_PREFIX) as folder:
-        kernel_rows.write_rows(Path(folder), _rows(measurement, plan))
-        data = read_folder(Path(folder))
-    evaluate_rows(measurement, data, plan)
-
-
-def evaluate_rows(measurement: Measurement, data: ProfilerData, plan: ProfilerPlan) -> None:
-    """Give every candidate that is still in the mean of its rows. Raises RowsMissing."""
+    for item in measurement.alive:
+        answer = measurement.ask(item, "names", measurement.limit(item, 0.0))
+        if answer is not None:
+            item.names = tuple(answer["names"])
+    data = collect(plan)
     alive = measurement.alive
     profiled = evaluate(data.rows, [item.names for item in alive], plan)
     for note in (*data.notes, *([profiled.note] if profiled.note else [])):
-        warnings.warn(note, RuntimeWarning, stacklevel=2)
+        warnings.warn(note, RuntimeWarning, stacklevel=5)
     for item, seconds in zip(alive, profiled.seconds, strict=True):
         item.seconds = list(seconds)
         if measurement.check(item):
             measurement.accept(item, "profiler", sum(seconds) / len(seconds))
 
 
-def _rows(measurement: Measurement, plan: ProfilerPlan) -> list[Any]:
-    """Launch every round; a candidate that fails in one is out, and its rows with it."""
+def collect_rows(measurement: Measurement, plan: ProfilerPlan) -> ProfilerData:
+    """Return the rows of this processor's own profiler: every round launched, through a file in a private folder.
+
+    A candidate that fails in a round is out, and what its rows say is not looked at. Raises OutOfTime.
+    """
     rows: list[Any] = []
-    for item in measurement.alive:
-        answer = measurement.ask(item, "names", measurement.limit(item, 0.0))
-        if answer is not None:
-            item.names = tuple(answer["names"])
     for number in range(plan.rounds):
         for item in measurement.alive:
             measurement.check_time()
             limit = measurement.limit(item, item.known.whole)
             answer = measurement.ask(item, "profile", limit, step=number, cold=measurement.options.cold)
             rows += answer["rows"] if answer is not None else []
-    return rows
+    with tempfile.TemporaryDirectory(prefix=PROFILE_PREFIX) as folder:
+        kernel_rows.write_rows(Path(folder), rows)
+        return read_folder(Path(folder))
 
 
 def measure_by_bench(measurement: Measurement) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from pypto.codegen.llvm.code import Machine
 from pypto.ir.base import settings
@@ -97,7 +97,14 @@ class LocalRunner:
         self.session.loaded.clear()
 
 
-Runner = ProcessRunner | LocalRunner
+class Runner(Protocol):
+    """Runs commands about candidates."""
+
+    def ask(self, built: CompiledCandidate, key: str, command: str, limit: float, **arguments: Any) -> Message:
+        """Return the answer. Raises HelperDied, HelperHung, CandidateFailed or SessionLost."""
+
+    def close(self) -> None:
+        """Let everything go."""
 
 
 def _answer(message: Message) -> Message:
