@@ -31,7 +31,9 @@ from pypto.ir.nodes import (
     Value,
 )
 from pypto.ir.printer import print_statement, quote, type_text
+from pypto.ir.verification.barriers import check_barriers
 from pypto.ir.verification.contents import check_contents
+from pypto.ir.verification.cube import check_cube
 from pypto.ir.verification.levels import MEMORIES, Memory, check_addresses, check_buffers, check_flags
 from pypto.ir.verification.operations import check_operation, check_region
 from pypto.ir.verification.scope import Scope
@@ -158,7 +160,8 @@ def check_kernel(kernel: Kernel, free: frozenset[Symbol], memories: dict[Space, 
     _check_body(kernel.body, scope)
     if kernel.level.rank >= Level.BUFFERED.rank:
         check_contents(kernel)
-    if kernel.level.rank >= Level.SYNCHRONISED.rank:
+        check_cube(kernel, buffers)
+        check_barriers(kernel)
         check_flags(kernel)
     if kernel.level is Level.PLANNED:
         check_addresses(kernel, memories)

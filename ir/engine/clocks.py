@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Machine
+from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Machine, is_meeting, show
 from pypto.ir.engine.program import Flag, Program, Scenario, Step
 from pypto.ir.index import Bounds, Symbol, bounds
 from pypto.ir.nodes import Buffer, For, If, Kernel, Statement, regions, walk
 from pypto.ir.passes.footprint import whole_repeats
 from pypto.ir.passes.slots import turn_bounds
+from pypto.ir.verification.barriers import has_barriers
 
 NUMBERS = {pipe: number for number, pipe in enumerate(PIPES)}
 Clock = list[int]
@@ -104,13 +105,19 @@ class Clocks:
         self.told[step.flag] = message
         before = self.lowered.get(step.flag)
         if before is not None and not event.follows(before):
-            what = f"flag {step.flag[0]} -> {step.flag[1]} {step.flag[2]} may be set before its last wait has run"
+            what = f"{show(step.flag)} may be set before its last wait has run"
             self.faults.append(Fault(what, step.statement, before.step.statement))
 
     def lower_flag(self, step: Step) -> None:
+        message = self.told[step.flag]
         known = self.known[NUMBERS[step.pipe]]
-        known[:] = map(max, known, self.told[step.flag])
-        self.lowered[step.flag] = self.event(step, lowered=True)
+        known[:] = map(max, known, message)
+        event = self.lowered[step.flag] = self.event(step, lowered=True)
+        if is_meeting(step.flag):
+            # Nothing is issued meanwhile, so that whatever comes after knows it too.
+            for others in self.known:
+                others[:] = map(max, others, message)
+                others[event.pipe] = event.position
 
     def event(self, step: Step, lowered: bool) -> Event:
         pipe = NUMBERS[step.pipe]
@@ -218,8 +225,14 @@ def observe(kernel: Kernel, scenario: Scenario) -> tuple[Clocks, list[Fault]]:
 
 def faults(kernel: Kernel) -> list[Fault]:
     """Return the faults of synchronisation in `kernel` (level *synchronised* or below): races with both statements,
-    flags left raised, set twice or waited for in vain, deadlocks."""
-    return [fault for scenario in scenarios(kernel) for fault in observe(kernel, scenario)[1]]
+    flags left raised, set twice or waited for in vain, deadlocks; of all its blocks together where barriers order them.
+    """
+    found = [fault for scenario in scenarios(kernel) for fault in observe(kernel, scenario)[1]]
+    if has_barriers(kernel):
+        from pypto.ir.engine.cores import crossing_faults  # which builds on this module
+
+        found += crossing_faults(kernel)
+    return found
 
 
 def is_faulty(kernel: Kernel, races_only: bool = False) -> bool:

@@ -50,13 +50,19 @@ class Observer(Protocol):
 
 @dataclass(slots=True)
 class Machine:
-    """One core. `run` takes the order of least delay; `run_any` any other order that the hardware may take."""
+    """One core. `run` takes the order of least delay; `run_any` any other order that the hardware may take.
+
+    A barrier between blocks is passed once this one has set it; `cores` has the machine of one block among others.
+    `source` are the steps that are still to be issued after `following`.
+    """
 
     observer: Observer
     queues: dict[str, deque[Step]] = field(default_factory=lambda: {pipe: deque() for pipe in PIPES})
     running: dict[str, list[Step]] = field(default_factory=lambda: {pipe: [] for pipe in PIPES})
     raised: dict[Flag, Step] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
+    source: Iterator[Step] = field(default_factory=lambda: iter(()))
+    following: Step | None = None
 
     def run(self, steps: Iterable[Step]) -> list[Fault]:
         """Run `steps`, each as soon as it can; return the faults, deadlocks included."""
@@ -83,25 +89,36 @@ class Machine:
 
     def run_any(self, steps: Iterable[Step], order: Order) -> list[Fault]:
         """Run `steps` in the order that `order` chooses among what is possible; return the faults."""
-        source = iter(steps)
-        following = next(source, None)
-        while True:
-            actions = list(self.actions(following))
-            if not actions:
-                return self.ended()
-            name, pipe = order.choose(actions)
-            if name == "issue":
-                assert following is not None
-                self.queues[following.pipe].append(following)
-                following = next(source, None)
-            elif name == "start":
-                self.begin(self.queues[pipe].popleft())
-            else:
-                able = self.finishable(pipe)
-                self.end(able[order.which(len(able))])
+        self.load(steps)
+        while self.turn(order):
+            pass
+        return self.ended()
 
-    def actions(self, following: Step | None) -> Iterator[tuple[str, str]]:
+    def load(self, steps: Iterable[Step]) -> None:
+        """Take `steps` as those to be issued."""
+        self.source = iter(steps)
+        self.following = next(self.source, None)
+
+    def turn(self, order: Order) -> bool:
+        """Do one of the things that can happen, as `order` chooses; return whether there was any."""
+        actions = list(self.actions())
+        if not actions:
+            return False
+        name, pipe = order.choose(actions)
+        if name == "issue":
+            assert self.following is not None
+            self.queues[self.following.pipe].append(self.following)
+            self.following = next(self.source, None)
+        elif name == "start":
+            self.begin(self.queues[pipe].popleft())
+        else:
+            able = self.finishable(pipe)
+            self.end(able[order.which(len(able))])
+        return True
+
+    def actions(self) -> Iterator[tuple[str, str]]:
         """Yield what can happen next: ``issue``, or ``start`` or ``finish`` on a pipe."""
+        following = self.following
         if following is not None and not self.queues[SCALAR] and not self.running[SCALAR]:
             yield "issue", following.pipe
         for pipe in PIPES:
@@ -139,7 +156,7 @@ class Machine:
             self.observer.finish(step)
             return
         if step.flag in self.raised:
-            self.faults.append(Fault(f"flag {show(step.flag)} set twice", step.statement))
+            self.faults.append(Fault(f"{show(step.flag)} set twice", step.statement))
         self.raised[step.flag] = step
         self.observer.raise_flag(step)
 
@@ -148,14 +165,19 @@ class Machine:
         for pipe in PIPES:
             if self.queues[pipe]:
                 step = self.queues[pipe][0]
-                self.faults.append(Fault(f"deadlock: {pipe} waits for flag {show(step.flag)}", step.statement))
+                self.faults.append(Fault(f"deadlock: {pipe} waits for {show(step.flag)}", step.statement))
         for flag, step in self.raised.items():
-            self.faults.append(Fault(f"flag {show(flag)} still set at the end", step.statement))
+            self.faults.append(Fault(f"{show(flag)} still set at the end", step.statement))
         return self.faults
 
 
+def is_meeting(flag: Flag) -> bool:
+    """Return whether a flag stands for a barrier between blocks."""
+    return flag[2] < 0
+
+
 def show(flag: Flag) -> str:
-    return f"{flag[0]} -> {flag[1]} {flag[2]}"
+    return f"barrier {-1 - flag[2]}" if is_meeting(flag) else f"flag {flag[0]} -> {flag[1]} {flag[2]}"
 
 
 @dataclass(slots=True)

@@ -16,12 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypto.ir.index import IndexOperation, Symbol, evaluate, symbols
-from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Load, Operation, Statement, Value, results, walk
+from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Load, Operation, Pipe, Statement, Value, results, walk
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.independence import Independent, independent_loops
 from pypto.ir.passes.pipes import Access, Pipes
 from pypto.ir.passes.slots import of_name, rotations
+from pypto.ir.verification.barriers import BARRIERS
+from pypto.ir.verification.levels import barrier_flag
 
 Flag = tuple[str, str, int]
 Array = NDArray[Any]
@@ -42,8 +44,9 @@ class Step:
     """One instruction: `pipe` runs it; `flag` of a set or wait; what work touches, and in which slot of each buffer.
 
     `symbols` and `registers` are the indices and the numbers in registers at the time of issue; `turns` counts the
-    loops around. The slot of an array in global memory is another one in each turn of a loop whose turns touch
-    different elements of it. Work that is `in_order` starts when the work ahead of it in its pipe has finished.
+    loops around. A barrier between blocks is a flag with a negative number. The slot of an array in global memory is
+    another one in each turn of a loop whose turns touch different elements of it. Work that is `in_order` starts when
+    the work ahead of it in its pipe has finished.
     """
 
     kind: Kind
@@ -141,6 +144,11 @@ class Program:
         attributes = dict(operation.attributes)
         if operation.name == "pipe_barrier":
             return Step(Kind.BARRIER, str(attributes["pipe"]), operation, turns=self.turns)
+        if operation.name in BARRIERS:
+            meeting = barrier_flag(operation)
+            if operation.name == "set_barrier":
+                return Step(Kind.SET, Pipe.MTE3.value, operation, meeting, turns=self.turns)
+            return Step(Kind.WAIT, Pipe.S.value, operation, meeting, turns=self.turns)
         number = attributes["id"]
         assert isinstance(number, int | Symbol | IndexOperation)
         flag = (str(attributes["source"]), str(attributes["destination"]), evaluate(number, self.symbols))

@@ -7,7 +7,6 @@ shows as a wrong number in some order. What nobody wrote is known: reading it is
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypto.ir.dtypes import BOOL
-from pypto.ir.engine.machine import Fault, Machine, Order
+from pypto.ir.engine.cores import Core, Meeting, blocks_of, run_all
+from pypto.ir.engine.machine import Fault, Order
 from pypto.ir.engine.program import Array, Program, Step, concrete
 from pypto.ir.index import Bounds, Symbol, evaluate
 from pypto.ir.nodes import Buffer, Kernel, Load, Module, Operation, Space, Store, Value, walk
@@ -25,6 +25,7 @@ from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.layout import row_multiple, storage_shape, stored_rank, strides, symbol_ranges
 from pypto.ir.passes.pipes import is_cube_space
 from pypto.ir.passes.slots import of_name
+from pypto.ir.verification.barriers import has_barriers
 from pypto.ir.verification.levels import MEMORIES
 
 Bytes = NDArray[np.uint8]
@@ -251,18 +252,35 @@ def selection(item: tuple[int, int, int]) -> slice:
 
 
 def execute(kernel: Kernel, arrays: Mapping[str, Array], order: Order, symbols: Mapping[Symbol, int]) -> list[Fault]:
-    """Run every block of a planned `kernel` on `arrays` (scalars are arrays of shape ()) in an order; return faults."""
-    faults: list[Fault] = []
+    """Run every block of a planned `kernel` on `arrays` (scalars are arrays of shape ()) in an order; return faults.
+
+    Blocks run one after another, or all at once where they wait for each other.
+    """
     random = np.random.default_rng(order.seed)
     scalars = {item.name: np.asarray(arrays[item.name]) for item in kernel.parameters if item.scalar}
-    blocks = [range(evaluate(axis.extent, symbols)) for axis in kernel.grid]
-    for block in itertools.product(*blocks):
-        used = {buffer.space for buffer in kernel.buffers} or {Space.UB}
-        memories = {space: Memory.of(MEMORIES[space].capacity, random) for space in Space if space in used}
-        grid = {axis.symbol: number for axis, number in zip(kernel.grid, block, strict=True)}
-        values = Values(Layouts(kernel, memories), arrays, random, order.reads_late)
-        program = Program(kernel, None, {**symbols, **grid}, scalars)
-        faults += Machine(values).run_any(program.steps(), order) + values.faults
+    blocks = list(blocks_of(kernel, symbols))
+    cores, meeting = list[Core](), Meeting(len(blocks))
+    faults: list[Fault] = []
+    for block in blocks:
+        core = Core(_observer(kernel, arrays, random, order), meeting=meeting)
+        core.load(Program(kernel, None, {**symbols, **block}, scalars).steps())
+        cores.append(core)
+        if not has_barriers(kernel):
+            faults += _finished(cores, order)
+    return faults + _finished(cores, order)
+
+
+def _observer(kernel: Kernel, arrays: Mapping[str, Array], random: np.random.Generator, order: Order) -> Values:
+    used = {buffer.space for buffer in kernel.buffers} or {Space.UB}
+    memories = {space: Memory.of(MEMORIES[space].capacity, random) for space in Space if space in used}
+    return Values(Layouts(kernel, memories), arrays, random, order.reads_late)
+
+
+def _finished(cores: list[Core], order: Order) -> list[Fault]:
+    """Return the faults of running `cores` to their end, and forget them."""
+    faults = run_all(cores, order)
+    faults += [fault for core in cores if isinstance(core.observer, Values) for fault in core.observer.faults]
+    cores.clear()
     return faults
 
 

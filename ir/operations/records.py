@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pypto.ir.dtypes import ALL, BOOL, F32, F64, I8, I16, I32, I64, U8, DType
-from pypto.ir.nodes import Pipe
+from pypto.ir.nodes import Level, Pipe
 from pypto.ir.operations import meanings, rules
 from pypto.ir.operations.definition import Category, Cost, InferTypes, Meaning, OperationDefinition
 
@@ -59,8 +59,10 @@ def view(name: str, infer: InferTypes, meaning: Meaning, text: str, *attributes:
     )
 
 
-def synchronisation(name: str, text: str, pipe: Pipe, *attributes: str) -> OperationDefinition:
-    """An order between pipes."""
+def synchronisation(
+    name: str, text: str, pipe: Pipe, *attributes: str, level: Level = Level.SYNCHRONISED
+) -> OperationDefinition:
+    """An order between pipes or cores, from `level` on."""
     return OperationDefinition(
         name,
         (),
@@ -72,4 +74,5 @@ def synchronisation(name: str, text: str, pipe: Pipe, *attributes: str) -> Opera
         (),
         attributes=attributes,
         pipe=pipe,
+        level=level,
     )

@@ -45,11 +45,15 @@ def merge(first: Kernel, second: Kernel) -> Kernel | None:
         return None
     if any(one.extent != other.extent for one, other in zip(first.grid, second.grid, strict=True)):
         return None
-    second = _kept_apart(second, first)
+    second = kept_apart(second, first)
     stored = _stored(first, second)
     if stored is None or (first.grid and not _blocks_keep_apart(first, second)):
         return None
-    body = _Forwarder(first, second, stored).appended()
+    return joined_parts(first, second, _Forwarder(first, second, stored).appended())
+
+
+def joined_parts(first: Kernel, second: Kernel, body: tuple[Statement, ...]) -> Kernel:
+    """Return a kernel that runs `body`, with the parameters, facts and schedule of two whose names are kept apart."""
     return replace(
         first,
         name=_joined_name(first.name, second.name),
@@ -89,8 +93,11 @@ def _schedule(one: Schedule, other: Schedule) -> Schedule:
 # -- names
 
 
-def _kept_apart(kernel: Kernel, other: Kernel) -> Kernel:
-    """Return `kernel` with the block ids of `other`, and no name of a value or loop that `other` has."""
+def kept_apart(kernel: Kernel, other: Kernel) -> Kernel:
+    """Return `kernel` with the block ids of `other`, and no name of a value or loop that `other` has.
+
+    The attribute ``independent`` names loops.
+    """
     numbers = itertools.count(first_free_number(other))
     values = {value.name: str(next(numbers)) for value in _defined(kernel.body)}
     taken = {item.index.name for item in walk(other.body) if isinstance(item, For)}
@@ -102,7 +109,13 @@ def _kept_apart(kernel: Kernel, other: Kernel) -> Kernel:
         if isinstance(item, For):
             symbols[item.index] = _free(item.index.name, taken)
     renamer = _Renamer(values, symbols)
-    return replace(kernel, grid=other.grid, body=renamer.of(kernel.body))
+    attributes = dict(kernel.attributes)
+    loops = attributes.get("independent")
+    if isinstance(loops, tuple):
+        renamed = {old.name: new.name for old, new in symbols.items()}
+        attributes["independent"] = tuple(renamed.get(str(name), name) for name in loops)
+    body = renamer.of(kernel.body)
+    return replace(kernel, grid=other.grid, body=body, attributes=tuple(sorted(attributes.items())))
 
 
 def _free(name: str, taken: set[str]) -> Symbol:

@@ -117,6 +117,7 @@ _PIPES_TEXT = "one of " + ", ".join(f'"{pipe.value}"' for pipe in Pipe)
 CHECKS: dict[str, tuple[Check, str]] = {
     "axes": (_axes, "a list of different axes of the operand, for example [0, 1]"),
     "axis": (_axis, "an axis of the operand, or of the shape of an operation without operands"),
+    "barrier_id": (_count, "a number of at least 0"),
     "count": (_count, "a number of at least 0"),
     "descending": (_flag, "true or false"),
     "destination": (_pipe, _PIPES_TEXT),
@@ -124,6 +125,7 @@ CHECKS: dict[str, tuple[Check, str]] = {
     "high": (_paddings, "a list with one number of at least 0 for each axis"),
     "id": (_index, "a number, or an index expression"),
     "low": (_paddings, "a list with one number of at least 0 for each axis"),
+    "participants": (_count, "the number of blocks of the grid"),
     "permutation": (_permutation, "a list of axes, for example [1, 0]"),
     "pipe": (_pipe, _PIPES_TEXT),
     "relu": (_flag, "true or false"),

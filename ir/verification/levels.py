@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pypto.ir.index import IndexOperation
 from pypto.ir.liveness import live_spans, meet
-from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Level, Operation, Space, Statement
+from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Level, Operation, Pipe, Space, Statement
 from pypto.ir.printer import attribute_text
 from pypto.ir.verification.violation import Violation
 
@@ -63,6 +63,8 @@ Flag = tuple[str, str, int]
 
 
 def show_flag(flag: Flag) -> str:
+    if flag[2] < 0:
+        return f"barrier {-1 - flag[2]}"
     return f"flag {flag[0]} -> {flag[1]} {flag[2]}"
 
 
@@ -86,15 +88,23 @@ def _flags_after(body: tuple[Statement, ...], raised: frozenset[Flag]) -> frozen
 
 def _flags_after_operation(operation: Operation, raised: frozenset[Flag]) -> frozenset[Flag]:
     """An id that rotates stands for all the ids it takes: turn after turn they are set and waited for alike."""
-    if operation.name not in ("set_flag", "wait_flag"):
+    sets = operation.name in ("set_flag", "set_barrier")
+    if not sets and operation.name not in ("wait_flag", "wait_barrier"):
         return raised
-    flags = _flags(operation)
+    flags = _flags(operation) if operation.name.endswith("flag") else frozenset((barrier_flag(operation),))
     for flag in sorted(flags):
-        if operation.name == "set_flag" and flag in raised:
+        if sets and flag in raised:
             raise Violation("flag-raised", operation, flag=show_flag(flag))
-        if operation.name == "wait_flag" and flag not in raised:
+        if not sets and flag not in raised:
             raise Violation("flag-lowered", operation, flag=show_flag(flag))
-    return raised | flags if operation.name == "set_flag" else raised - flags
+    return raised | flags if sets else raised - flags
+
+
+def barrier_flag(operation: Operation) -> Flag:
+    """Return the flag that a block's own part of a barrier is: set by what stores, waited for by what issues."""
+    number = operation.attribute("barrier_id")
+    assert isinstance(number, int)
+    return Pipe.MTE3.value, Pipe.S.value, -1 - number
 
 
 def _flags(operation: Operation) -> frozenset[Flag]:

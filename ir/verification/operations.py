@@ -36,10 +36,9 @@ def check_operation(operation: Operation, scope: Scope) -> None:
 
 
 def _check_level(operation: Operation, record: OperationDefinition, level: Level) -> None:
-    needed = Level.SYNCHRONISED if record.category is Category.SYNCHRONISATION else record.level
-    if level.rank < needed.rank:
+    if level.rank < record.level.rank:
         what = f"operation {operation.name}"
-        raise Violation("wrong-level", operation, what=what, level=level.value, needed=needed.value)
+        raise Violation("wrong-level", operation, what=what, level=level.value, needed=record.level.value)
 
 
 def check_counts(operation: Operation, record: OperationDefinition) -> None:

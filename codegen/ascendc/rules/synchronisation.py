@@ -26,8 +26,19 @@ def pipe_barrier(emission: Emission, operation: Operation) -> None:
     emission.line(f"AscendC::PipeBarrier<PIPE_{pipe.value}>();")
 
 
+def set_barrier(emission: Emission, operation: Operation) -> None:
+    """Mode 0: every vector core of the launch sets the flag, then it is raised for all of them."""
+    emission.line(f"AscendC::CrossCoreSetFlag<0x0, PIPE_MTE3>({operation.attribute('barrier_id')});")
+
+
+def wait_barrier(emission: Emission, operation: Operation) -> None:
+    emission.line(f"AscendC::CrossCoreWaitFlag({operation.attribute('barrier_id')});")
+
+
 RULES: dict[str, Callable[[Emission, Operation], None]] = {
     "set_flag": flag("SetFlag"),
     "wait_flag": flag("WaitFlag"),
     "pipe_barrier": pipe_barrier,
+    "set_barrier": set_barrier,
+    "wait_barrier": wait_barrier,
 }

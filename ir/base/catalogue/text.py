@@ -164,6 +164,13 @@ _LEVELS: dict[str, Entry] = {
     "buffer-overwritten": Entry(
         "{value} is read from buffer {buffer} after {other} was put there", "give one of the two another buffer"
     ),
+    "wrong-memory": Entry(
+        "{value} lies in {space}, which this instruction does not reach", "keep it in a buffer of {allowed}"
+    ),
+    "fixpipe-use": Entry(
+        "{value}: what `fixpipe` makes is for stores, and stores take from l0c only what it made",
+        "write `%v @c = fixpipe %c {{...}}` and store %v, which nothing else reads",
+    ),
     "buffer-changed": Entry(
         "{value} is in buffer {buffer} but {role} {other} is in {place}",
         "write one buffer for both, and `copy` the value into it first",
@@ -180,6 +187,19 @@ _LEVELS: dict[str, Entry] = {
     "flag-loop": Entry(
         "the loop's body changes {flag}: it is {before} before a turn and {after} after it",
         "leave every flag as a turn found it",
+    ),
+    "barrier-id": Entry("barrier id {id}", "use an id from 0 to {limit}"),
+    "barrier-participants": Entry(
+        "barrier {id} has {participants} participants and the kernel {blocks} blocks",
+        "write participants = {blocks}: every block of a kernel takes part in its barriers",
+    ),
+    "barrier-blocks": Entry(
+        "{blocks} blocks cannot wait for each other: the chip runs {cores} at once",
+        "give each block several tiles in a loop, so that there are at most {cores} blocks",
+    ),
+    "barrier-uneven": Entry(
+        "how often {what} runs depends on the block ({symbol}), so that some blocks would wait for others for ever",
+        "move the barrier out of the loop, or give the loop bounds that are equal in all blocks",
     ),
     "flag-branch": Entry(
         "{flag} is {then} after one branch and {other} after the other", "set or wait for it in both branches"

@@ -436,7 +436,7 @@ private:
         const auto event = event_of(flag);
         const Waited& last = waited_[flag];
         const bool still_set = !tokens_[flag].empty();
-        if (flag % IDS < UNIT && (still_set || acquired_[pipe].own[event_target(event)] < last.epoch)) {
+        if (flag % IDS < UNIT && (still_set || acquired_[pipe].of(number, event_target(event), number) < last.epoch)) {
             report("flag-set-early", at, format("flag %s_%s of event id %d may be set before its last wait has run: nothing orders the two",
                    pipe_name(event_source(event)), pipe_name(event_target(event)), flag % IDS), last.at);
         }
