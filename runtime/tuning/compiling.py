@@ -78,14 +78,15 @@ def compile_message(message: Mapping[str, Any]) -> dict[str, Any]:
     start = time.perf_counter()
     with settings.settings(**message["settings"], dump="", debug=0):
         make = _cpu_files if message["target"] == "cpu" else _ascendc_files
-        files = make(message)
-        publish(Path(message["folder"]), files)
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        digests = publish(Path(message["folder"]), make(message))
     return {"digests": digests, "seconds": time.perf_counter() - start}
 
 
-def publish(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Make `folder` hold exactly `files`: written aside, then renamed, so that readers see all of them or none."""
+def publish(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
+    """Make `folder` hold exactly `files` and return their SHA-256 by name.
+
+    They are written aside and the folder is renamed, so that readers see all of them or none. Raises OSError.
+    """
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     private = folder.with_name(f".{folder.name}.{os.getpid()}-{secrets.token_hex(6)}")
     private.mkdir(mode=0o700)
@@ -95,6 +96,7 @@ def publish(folder: Path, files: Mapping[str, bytes]) -> None:
         _replace(private, folder)
     finally:
         shutil.rmtree(private, ignore_errors=True)
+    return {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
 
 
 def _write(path: Path, content: bytes) -> None:
