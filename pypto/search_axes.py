@@ -144,7 +144,9 @@ class _Choices:
         return self.fields
 
     def entry(self, axis: int) -> int | None:
-        tile, extent = self.tile.get(axis), self.facts.extents[axis]
+        """Return the extent along an axis: a tile is one item of a batch, as long as nothing else was said."""
+        extent = self.facts.extents[axis]
+        tile = self.tile.get(axis, 1 if axis < len(self.facts.extents) - 2 else None)
         return None if tile is None or tile >= extent or not self.facts.cuttable[axis] else tile
 
 

@@ -26,6 +26,10 @@ class Facts:
     element_bytes: int
 
     @property
+    def output_bytes(self) -> int:
+        return math.prod(self.extents) * self.element_bytes
+
+    @property
     def cuttable(self) -> tuple[bool, ...]:
         return tuple(not reason for reason in self.reasons)
 
