@@ -15,11 +15,25 @@ from pypto.codegen.ascendc import helpers, memory
 from pypto.codegen.ascendc.emission import Emission
 from pypto.codegen.ascendc.expressions import CPP_TYPES, register_type
 from pypto.codegen.ascendc.names import comment, identifier, place
-from pypto.codegen.ascendc.rules import RULES
-from pypto.ir.base.errors import CompilerBug
+from pypto.codegen.ascendc.rules import PLANNED_ONLY, RULES
+from pypto.ir.base.errors import CompilerBug, UserError
 from pypto.ir.base.locations import UNKNOWN, Location
 from pypto.ir.index import Index, product
-from pypto.ir.nodes import Buffer, For, If, Kernel, Level, Load, Module, Operation, Parameter, Statement, Store, results
+from pypto.ir.nodes import (
+    Buffer,
+    For,
+    If,
+    Kernel,
+    Level,
+    Load,
+    Module,
+    Operation,
+    Parameter,
+    Statement,
+    Store,
+    results,
+    walk,
+)
 from pypto.ir.passes.footprint import whole_repeats
 from pypto.ir.passes.plan_addresses import footprint
 from pypto.ir.passes.slots import slot
@@ -32,6 +46,7 @@ def emit(module: Module) -> str:
     """Return the source of all kernels of `module` (level *planned*) and of a function that launches them."""
     if module.level is not Level.PLANNED:
         raise CompilerBug("ascendc", f"module {module.name} is at level {module.level.value}, not planned")
+    _check_emitted(module)
     outer = {item.name: identifier("arg", k, item.name) for k, item in enumerate(_arguments(module))}
     bodies = [_kernel(kernel, number, outer) for number, kernel in enumerate(module.kernels)]
     used = {name for _, emission in bodies for name in emission.helpers}
@@ -43,6 +58,14 @@ def emit(module: Module) -> str:
         helpers=helpers.texts(used),
         kernels=[frame for frame, _ in bodies],
     )
+
+
+def _check_emitted(module: Module) -> None:
+    """Raise UserError ``ascendc-cube`` for a kernel that is planned for the cube cores."""
+    for kernel in module.kernels:
+        for item in walk(kernel.body):
+            if isinstance(item, Operation) and item.name in PLANNED_ONLY:
+                raise UserError("ascendc-cube", item.location, kernel=kernel.name)
 
 
 @functools.cache

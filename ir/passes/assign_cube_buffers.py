@@ -221,10 +221,9 @@ class Writer:
 
     def stores(self, total: Value, parts: Parts) -> None:
         product = self.product
-        stores = product.stores or tuple(item for item in self.kernel.body if isinstance(item, Store))
-        labels = self.result_axes()
-        for store in stores:
-            region = self.region(store.region, labels, parts)
+        assert product.stores, "the kernel was split off to store this product"
+        for store in product.stores:
+            region = self.region(store.region, self.result_axes(), parts)
             shape = tuple(item.extent for item in region)
             dtype = store.value.dtype
             value = self.placed(TileType(dtype, shape), total.buffer)

@@ -204,6 +204,8 @@ class Splitter:
         for source in product.sources:
             part.bring(source.base)
             part.statements += (item for item in reversed(source.chain) if item not in part.statements)
+        numbers = [value.name for item in product.epilogue for value in item.operands if not value.shape]
+        part.statements += (self.free[name] for name in dict.fromkeys(numbers))
         part.statements += (product.matmul, *product.epilogue, *product.stores)
         if not product.stores:
             part.save(product.result)

@@ -124,4 +124,21 @@ def test_i64_constant_beyond_32_bits() -> None:
 def test_product_of_matrices() -> None:
     k = KernelBuilder("product")
     k.output("out", k.op("matmul", k.input("x", (8, 16)), k.input("y", (16, 8))))
-    error(k, "npu-operation", 3, "no way to compute matmul of float32", "cube cores", "target='cpu'")
+    error(k, "ascendc-cube", 3, "kernel product_product0 is planned for the cube cores", "target='cpu'")
+
+
+def test_product_of_matrices_of_another_type() -> None:
+    k = KernelBuilder("product")
+    k.output("out", k.op("matmul", k.input("x", (8, 16), I32), k.input("y", (16, 8), I32)))
+    error(k, "npu-operation", 3, "no way to compute matmul of int32", "f16, bf16, f32 and i8")
+
+
+def test_product_of_matrices_in_a_loop() -> None:
+    k = KernelBuilder("product")
+    x, total = k.input("x", (8, 8)), k.input("y", (8, 8))
+
+    def body(index: Symbol, carried: Value) -> tuple[Value, ...]:
+        return (k.op("matmul", carried, x),)
+
+    k.output("out", k.loop("i", 0, 3, (total,), 1, body)[0])
+    error(k, "npu-operation", 3, "out of the loop")

@@ -24,12 +24,14 @@ from pypto.ir.nodes import (
     Module,
     Operation,
     Parameter,
+    Pipe,
     Role,
     Store,
     TileType,
     Value,
     whole,
 )
+from pypto.ir.operations.cube import OPERANDS, accumulator
 from pypto.ir.operations.definition import Category, OperationDefinition
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.manager import run_passes
@@ -100,16 +102,18 @@ def sample_operands(record: OperationDefinition, dtype: DType, shape: tuple[int,
 
 
 def check_application(record: OperationDefinition, dtype: DType, shape: tuple[int, ...]) -> None:
-    attributes = sample_attributes(record, dtype, shape)
-    arrays = sample_operands(record, dtype, shape)
+    check_one(record, sample_operands(record, dtype, shape), sample_attributes(record, dtype, shape))
+
+
+def check_one(record: OperationDefinition, arrays: list[np.ndarray], attributes: dict[str, Any]) -> None:
     values = tuple(Value(str(number), TileType(_dtype(array), array.shape)) for number, array in enumerate(arrays))
     operation = Operation(record.name, values, (), tuple(sorted(attributes.items())))
     check_attributes(operation, record)
     (type_,) = infer_types(operation, record)
     before = [array.copy() for array in arrays]
     result = np.asarray(record.meaning(*arrays, **attributes))
-    assert result.shape == type_.shape, (dtype, shape)
-    assert result.dtype == type_.dtype.numpy, (dtype, shape)
+    assert result.shape == type_.shape, attributes
+    assert result.dtype == type_.dtype.numpy, attributes
     for array, copy in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
@@ -119,10 +123,41 @@ def test_meaning_has_the_type_of_the_rule(record: OperationDefinition) -> None:
     if record.category is Category.SYNCHRONISATION:
         assert record.meaning(**dict.fromkeys(record.attributes)) is None
         return
+    if record.category is Category.CUBE:
+        check_cube_application(record)
+        return
     for dtype in record.dtypes:
         for shape in SHAPES:
             if shape or "axis" not in record.attributes:  # a scalar has no axes
                 check_application(record, dtype, shape)
+
+
+def check_cube_application(record: OperationDefinition) -> None:
+    """Matrices of 6 by 4 times 4 by 5, parts and rows of them, in every element type that the first operand has."""
+    shapes = {"accumulator": (6, 5), "x": (6, 4) if record.pipe is Pipe.M else (1, 6, 4), "y": (4, 5), "bias": (5,)}
+    if record.name == "load_bias":
+        shapes["x"] = (1, 5)
+    if record.name == "fixpipe":
+        shapes["x"] = (6, 4)
+    for dtype in OPERANDS if record.pipe is Pipe.M else record.dtypes:
+        for attributes in CUBE_ATTRIBUTES[record.name]:
+            types = {name: accumulator(dtype) if name in ("accumulator", "bias") else dtype for name in record.operands}
+            arrays = [np.ones(shapes[name], types[name].numpy) for name in record.operands]
+            check_one(record, arrays, {"dtype": dtype, **attributes} if record.name == "fixpipe" else dict(attributes))
+
+
+CUBE_ATTRIBUTES: dict[str, tuple[dict[str, Any], ...]] = {
+    "load_bias": ({},),
+    "mmad": ({"turn": 0}, {"turn": 3}),
+    "mmad_bias": ({"turn": 0}, {"turn": 3}),
+    "fixpipe": ({"relu": True, "shape": (6, 1, 4)}, {"relu": False, "shape": (6, 4)}),
+}
+for _name in ("load_a", "load_b"):
+    _ranges = ((0, 1, 1), (2, 3, 1), (1, 2, 1))
+    CUBE_ATTRIBUTES[_name] = (
+        {"ranges": _ranges, "shape": (3, 2), "transposed": False},
+        {"ranges": _ranges, "shape": (2, 3), "transposed": True},
+    )
 
 
 def _dtype(array: np.ndarray) -> DType:
@@ -169,17 +204,20 @@ def test_record_along_axes_has_code_for_the_cpu(record: OperationDefinition) -> 
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
-def test_contraction_runs_on_the_cpu_and_not_on_the_npu(record: OperationDefinition) -> None:
-    """It has code of the CPU for each dtype, and a clear error for AscendC."""
+def test_contraction_runs_on_the_cpu_and_lowers_to_the_cube_core_or_says_why_not(record: OperationDefinition) -> None:
+    """It has code of the CPU for each dtype, and a plan for the cube core or a clear error."""
     if record.category is not Category.CONTRACTION:
         return
     for dtype in record.dtypes:
         arrays = sample_operands(record, dtype, (3, 4))
         module, wanted = contraction_module(record, arrays)
         assert emit_object(emit(module, {}, host_machine()).text, host_machine())
-        with pytest.raises(UserError) as caught:
-            run_passes(module, NPU_PASSES)
-        assert caught.value.name in ("npu-operation", "npu-dtype")
+        if record.name == "matmul" and dtype in OPERANDS:
+            assert run_passes(module, NPU_PASSES)[0].level is Level.PLANNED
+        else:
+            with pytest.raises(UserError) as caught:
+                run_passes(module, NPU_PASSES)
+            assert caught.value.name in ("npu-operation", "npu-dtype")
         assert wanted.shape == module.parameters[-1].type.shape
 
 

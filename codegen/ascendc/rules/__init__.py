@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pypto.codegen.ascendc.emission import Emission
 from pypto.codegen.ascendc.rules import constants, elementwise, indexing, moves, ordered, reductions, synchronisation
 from pypto.ir.nodes import Operation
+from pypto.ir.operations.cube import RECORDS as CUBE_RECORDS
 
 Rule = Callable[[Emission, Operation], None]
 
@@ -50,6 +51,7 @@ DECOMPOSED = frozenset(
         "log10",
         "log1p",
         "log2",
+        "matmul",
         "mean",
         "pad",
         "reciprocal",
@@ -66,3 +68,6 @@ DECOMPOSED = frozenset(
 )
 """Made of other operations by `pypto.ir.passes.decompose` and `select_instructions`. What neither has a rule nor is
 named here is refused: `pypto.ir.passes.refused`."""
+
+PLANNED_ONLY = frozenset(record.name for record in CUBE_RECORDS)
+"""Operations that kernels are planned with, and that no AscendC is generated for."""

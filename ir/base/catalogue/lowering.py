@@ -5,6 +5,10 @@ from __future__ import annotations
 from pypto.ir.base.catalogue.entry import Entry
 
 ENTRIES: dict[str, Entry] = {
+    "ascendc-cube": Entry(
+        "kernel {kernel} is planned for the cube cores, for which no AscendC is generated",
+        "read its plan with `to_text('planned')`, or run it with target='cpu'",
+    ),
     "cube-matrix": Entry(
         "the cube core works on matrices: {shape} has other long axes than the last two, or they do not fit",
         "give ranges of extent 1 for all axes but the last two",

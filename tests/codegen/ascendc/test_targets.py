@@ -26,11 +26,15 @@ def test_passes_use_the_same_numbers() -> None:
     assert target.number("memory", "block") == ASCEND_910B1.block_bytes
     assert target.number("memory", "repeat") == ASCEND_910B1.repeat_bytes
     assert target.number("cores", "vector") == ASCEND_910B1.vector_cores
+    assert target.number("cores", "cube") == ASCEND_910B1.cube_cores
+    for name in ("l1", "l0a", "l0b", "l0c", "bias_table"):
+        assert target.number("memory", name) == getattr(ASCEND_910B1, name)
 
 
 def test_the_verifier_uses_the_same_capacities() -> None:
     target = load_target("ascend910b1")
     names = {Space.UB: "unified_buffer", Space.L1: "l1", Space.L0A: "l0a", Space.L0B: "l0b", Space.L0C: "l0c"}
+    names[Space.BT] = "bias_table"
     for space, name in names.items():
         assert target.number("memory", name) == MEMORIES[space].capacity
 
