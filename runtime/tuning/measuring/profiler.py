@@ -57,18 +57,20 @@ class RowsMissing(Exception):
 def evaluate(rows: Sequence[TaskRow], names: Sequence[Names], plan: ProfilerPlan) -> Profiled:
     """Return what the rows of a session say of each candidate, `names` being those of its kernels.
 
-    Raises RowsMissing when fewer than half the rounds, or fewer than 3 of those that were to be measured, are complete.
+    When rounds were lost, nobody knows which: as many fewer are used, counted from the end, so that none warmed up.
+    Raises RowsMissing when those are fewer than half of the rounds that were to be measured, or fewer than 3.
     """
     complete = complete_rounds(rows, names, plan.rounds)
+    lost = plan.rounds - len(complete)
     needed = min(plan.active, max(LEAST_ROUNDS, plan.active // 2))
-    used = complete[-plan.active :]
-    if len(used) < needed:
+    used = complete[-(plan.active - lost) :] if lost < plan.active else []
+    if lost < 0 or len(used) < needed:
         wanted = sum(len(item) for item in names) * plan.rounds
         found = sum(1 for row in rows if any(row.name in item for item in names))
         raise RowsMissing(f"{found} rows of the candidates' kernels instead of {wanted}")
     lost = plan.rounds - len(complete)
     note = (
-        f"{lost} of {plan.rounds} rounds are incomplete in the profiler's files and were left out" if lost > 0 else ""
+        f"{lost} of {plan.rounds} rounds are incomplete in the profiler's files and were left out" if lost else ""
     )
     return Profiled(tuple(zip(*used, strict=True)), note)
 
