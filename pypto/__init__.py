@@ -21,6 +21,8 @@ if not os.path.isdir(os.path.join(os.path.dirname(__file__), "ir")):
 
 if TYPE_CHECKING:
     from pypto import language as language
+    from pypto.autotuned import AutotunedKernel as AutotunedKernel
+    from pypto.autotuned import autotune as autotune
     from pypto.barriers import SYNC_MODE as SYNC_MODE
     from pypto.barriers import Barrier as Barrier
     from pypto.barriers import BarrierConfig as BarrierConfig
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from pypto.dependencies import Dependency as Dependency
     from pypto.dependencies import DependencyGraph as DependencyGraph
     from pypto.dependencies import GatherDep as GatherDep
+    from pypto.device_limit import set_device_limit as set_device_limit
     from pypto.fusion_tile import FusionTile as FusionTile
     from pypto.hierarchy import HierarchicalTiling as HierarchicalTiling
     from pypto.hierarchy import Scheduler as Scheduler
@@ -213,7 +216,10 @@ if TYPE_CHECKING:
     from pypto.search_space import TilingSearchSpace as TilingSearchSpace
     from pypto.tile_function import fuse as fuse
     from pypto.tile_function import tile as tile
+    from pypto.tiling_cache import TilingCache as TilingCache
     from pypto.tiling_level import TilingLevel as TilingLevel
+    from pypto.tuning import auto_tune as auto_tune
+    from pypto.tuning_result import TuningResult as TuningResult
     from pypto.validator import DependencyValidator as DependencyValidator
     from pypto.validator import RaceConditionReport as RaceConditionReport
     from pypto.validator import auto_insert_sync as auto_insert_sync
@@ -234,6 +240,7 @@ _LANGUAGE = (
 )
 
 _HOMES: dict[str, str] = {
+    "AutotunedKernel": "pypto.autotuned",
     "Barrier": "pypto.barriers",
     "BarrierConfig": "pypto.barriers",
     "BroadcastDep": "pypto.dependencies",
@@ -251,12 +258,17 @@ _HOMES: dict[str, str] = {
     "SYNC_MODE": "pypto.barriers",
     "Scheduler": "pypto.hierarchy",
     "TileConfig": "pypto.config",
+    "TilingCache": "pypto.tiling_cache",
     "TilingLevel": "pypto.tiling_level",
     "TilingSearchSpace": "pypto.search_space",
+    "TuningResult": "pypto.tuning_result",
     "UserError": "pypto.ir.base.errors",
     "auto_insert_sync": "pypto.validator",
+    "auto_tune": "pypto.tuning",
+    "autotune": "pypto.autotuned",
     "compile": "pypto.compiler",
     "fuse": "pypto.tile_function",
+    "set_device_limit": "pypto.device_limit",
     "settings": "pypto.ir.base.settings",
     "tile": "pypto.tile_function",
     **dict.fromkeys(_LANGUAGE.split(), "pypto.language"),

@@ -31,6 +31,7 @@ from pypto.tracing.views import ArrayView, View
 if TYPE_CHECKING:
     import networkx
 
+    from pypto.changes import Change
     from pypto.signature import Call
 
 Fast = Callable[..., Any]
@@ -125,6 +126,19 @@ class CompiledKernel:
             if not arguments and not keywords and self._subject.signature.parameters:
                 return self._execute_made_inputs(verify)
             return self._execute(arguments, keywords, verify)
+
+    def execute_again(self, arguments: tuple[Any, ...]) -> Result | None:
+        """Run if that is a repetition of the last call: arguments like those, and nothing else changed; else None."""
+        quick = self._quick
+        if (
+            quick is not None
+            and len(arguments) == quick.count
+            and current() is quick.settings
+            and self._captured.unchanged(quick.captured)
+            and quick.launch(*arguments, *quick.defaults) is True
+        ):
+            return Result(self._outputs, arguments, self._positions)
+        return None
 
     def _execute(
         self, arguments: tuple[Any, ...], keywords: Mapping[str, Any], verify: bool, notes: tuple[str, ...] = ()
@@ -319,6 +333,17 @@ class CompiledKernel:
                 "unknown-stage-text", None, stage=stage, target=self.target, hint=f"this kernel has: {', '.join(names)}"
             )
         return at_level[-1]
+
+    def changes(self) -> tuple[Change, ...]:
+        """Return what each stage down to level planned changed in the PTO IR: its diff and its time.
+
+        Raises UserError ``shapes-needed`` or whatever lowering raises.
+        """
+        from pypto.changes import changes
+
+        self.module_at("planned")
+        stages = self._from_known().stages
+        return changes(stages.modules, stages.timings)
 
     def source(self) -> str:
         """Return the generated source: LLVM IR on target cpu, AscendC on target ascendc.

@@ -34,7 +34,7 @@ def launch(subject: Subject, target: str, built: Built, call: Call) -> None:
 
         run_emitted(built, *_values(built.module, arguments))
     else:
-        _run_reference(built.module, arguments)
+        run_reference(built.module, arguments)
 
 
 def launch_verified(subject: Subject, target: str, built: Built, call: Call) -> str | None:
@@ -44,7 +44,7 @@ def launch_verified(subject: Subject, target: str, built: Built, call: Call) -> 
     before = {name: item.value for name, item in copies.items() if isinstance(item, ArrayArgument)}
     scale = magnitude(before)
     launch(subject, target, built, call)
-    _run_reference(built.module, copies)
+    run_reference(built.module, copies)
     written = [item.name for item in built.module.parameters if item.role is not Role.IN]
     got = {name: as_numpy(item) for name in written if isinstance(item := arguments[name], ArrayArgument)}
     wanted = {name: before[name] for name in got}
@@ -78,7 +78,7 @@ def as_numpy(argument: ArrayArgument) -> Array:
     return np.asarray(tensor.view(torch.int16).numpy()).view(BF16.numpy)
 
 
-def _run_reference(module: Module, arguments: Mapping[str, Argument]) -> None:
+def run_reference(module: Module, arguments: Mapping[str, Argument]) -> None:
     from pypto.ir.interpreter import run
 
     run(module, *_values(module, arguments))

@@ -127,6 +127,8 @@ def read_subject(what: Any, dependencies: Sequence[AnyDependency] = (), *, unord
 
     Raises UserError ``cannot-compile``, ``pto-file``, those of the catalogue's groups `graph` and `text`.
     """
+    if isinstance(getattr(what, "function", None), TileFunction):  # an autotuned kernel stands for its tile function
+        what = what.function
     if isinstance(what, TileFunction):
         return TracedSubject(link_stages((what,), dependencies))
     if isinstance(what, Module):

@@ -9,19 +9,19 @@ from typing import Any
 from pypto.ir.base.errors import nearest
 from pypto.ir.schedule import Schedule
 from pypto.runtime.tuning.candidate import Candidate, Outcome, Trial, Value
-
-TERA = 1e12
+from pypto.runtime.tuning.selection import estimated_tops
+from pypto.runtime.tuning.work import Work
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """What one launch does, whatever its tiling: operations counted, bytes of arguments, and the whole extents that
-    the article's axes stand for (`tile_m`, `tile_n`: the last two axes of the largest output; `tile_k`: what is
-    contracted).
+class Problem:
+    """What one launch does, whatever its tiling: arithmetic operations, bytes of arguments, the whole extents that the
+    article's axes stand for (`tile_m`, `tile_n`: the last two axes of the largest output; `tile_k`: what is
+    contracted), and the shape of the largest output.
     """
 
     operations: float
-    argument_bytes: int
+    bytes: int
     extents: Mapping[str, int] = field(default_factory=dict)
     output_shape: tuple[int, ...] = ()
 
@@ -40,7 +40,7 @@ class TuningResult:
     target: str
     winner: Trial
     trials: tuple[Trial, ...]
-    work: Work
+    problem: Problem
     metric: str = "throughput"
     note: str = ""
     from_cache: bool = False
@@ -63,8 +63,8 @@ class TuningResult:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The winner as a config for `pypto.compile`."""
-        return {"schedule": self.schedule}
+        """The winner as a config for `pypto.compile`; empty when that is the untuned kernel."""
+        return {} if self.candidate.is_default else {"schedule": self.schedule}
 
     @property
     def seconds(self) -> float | None:
@@ -75,7 +75,7 @@ class TuningResult:
     def estimated_tops(self) -> float:
         """Operations per second of the winner, in 10^12: measured, else by the model, else 0."""
         seconds = self.winner.seconds or self.candidate.predicted
-        return self.work.operations / seconds / TERA if seconds else 0.0
+        return estimated_tops(Work(self.problem.operations, self.problem.bytes), seconds) if seconds else 0.0
 
     @property
     def num_tiles(self) -> int:
@@ -101,28 +101,30 @@ class TuningResult:
 
     def _count(self) -> int:
         tile = self.schedule.tile_shape or ()
-        shape = self.work.output_shape[len(self.work.output_shape) - len(tile) :]
+        shape = self.problem.output_shape[len(self.problem.output_shape) - len(tile) :]
         return _product([-(-extent // min(cut or extent, extent)) for extent, cut in zip(shape, tile, strict=False)])
 
     def _axis(self, name: str) -> Value:
-        """Return the winner's extent of an axis that no name of its own says: the schedule's, else the whole axis."""
-        tile = self.schedule.tile_shape or ()
-        chosen = {"tile_k": self.schedule.tile_k, "tile_n": tile[-1] if tile else None}
+        """Return the winner's extent of an axis that it leaves to the compiler: the schedule's, else the whole axis."""
+        tile, whole = self.schedule.tile_shape or (), self.problem.output_shape
+        name = {"tile_h": "tile_m", "tile_w": "tile_n"}.get(name, name)
+        chosen: dict[str, Value] = {"tile_k": self.schedule.tile_k, "tile_n": tile[-1] if tile else None}
         chosen["tile_m"] = tile[-2] if len(tile) > 1 else None
-        return chosen.get(name) or self.work.extents.get(name)
+        chosen |= dict.fromkeys(("tiles", "tile", "shape", "tile_shape"), tile or whole)
+        return chosen.get(name) or self.problem.extents.get(name)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in self.values:
+        if self.values.get(name) is not None:
             return self.values[name]
         known = {axis for trial in self.trials for axis, _ in trial.candidate.values}
-        if name in known or name in self.work.extents:
+        if name in known or name in self.problem.extents:
             return self._axis(name)
         raise AttributeError(f"a tuning result has no {name!r}: {nearest(name, [*_PUBLIC, *known])}")
 
     def __str__(self) -> str:
-        found = ", ".join(f"{name}={value}" for name, value in self.values.items()) or self.candidate.describe()
+        found = self.candidate.describe()
         time = f"{self.seconds * 1e6:.2f} us" if self.seconds else "not measured"
         return f"{self.kernel}: {found}: {time}" + (f" ({self.note})" if self.note else "")
 
@@ -174,6 +176,8 @@ def trial_to_json(trial: Trial) -> dict[str, Any]:
         "samples": trial.samples,
         "method": trial.method,
         "source": trial.source,
+        "tail": trial.tail,
+        "memory": trial.memory,
     }
 
 
@@ -199,6 +203,8 @@ def trial_from_json(item: Mapping[str, Any]) -> Trial:
             int(item["samples"]),
             str(item["method"]),
             str(item["source"]),
+            _number(item["tail"]),
+            int(item["memory"]),
         )
     except (KeyError, TypeError, IndexError) as error:
         raise ValueError(f"it is no trial: {error!r}") from None
@@ -217,7 +223,7 @@ def _number(value: Any) -> float | None:
 
 def result_to_json(result: TuningResult) -> dict[str, Any]:
     """Return a result as plain data, with all its trials."""
-    work = result.work
+    problem = result.problem
     return {
         "kernel": result.kernel,
         "target": result.target,
@@ -230,11 +236,11 @@ def result_to_json(result: TuningResult) -> dict[str, Any]:
         "estimated_tops": result.estimated_tops,
         "num_tiles": result.num_tiles,
         "speedup": result.speedup,
-        "work": {
-            "operations": work.operations,
-            "argument_bytes": work.argument_bytes,
-            "extents": dict(work.extents),
-            "output_shape": list(work.output_shape),
+        "problem": {
+            "operations": problem.operations,
+            "bytes": problem.bytes,
+            "extents": dict(problem.extents),
+            "output_shape": list(problem.output_shape),
         },
         "trials": [trial_to_json(trial) for trial in result.trials],
     }
@@ -245,17 +251,17 @@ def result_from_json(item: Any) -> TuningResult:
     try:
         trials = tuple(trial_from_json(trial) for trial in item["trials"])
         winner = next(trial for trial in trials if trial.candidate.key() == item["winner"])
-        work = item["work"]
+        problem = item["problem"]
         return TuningResult(
             str(item["kernel"]),
             str(item["target"]),
             winner,
             trials,
-            Work(
-                float(work["operations"]),
-                int(work["argument_bytes"]),
-                {str(name): int(extent) for name, extent in work["extents"].items()},
-                tuple(int(extent) for extent in work["output_shape"]),
+            Problem(
+                float(problem["operations"]),
+                int(problem["bytes"]),
+                {str(name): int(extent) for name, extent in problem["extents"].items()},
+                tuple(int(extent) for extent in problem["output_shape"]),
             ),
             str(item["metric"]),
             str(item["note"]),

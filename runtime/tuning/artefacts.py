@@ -47,10 +47,14 @@ class Untrusted(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """The recorded binary of a candidate: the text that its key is the md5 of, and the SHA-256 of each file by name."""
+    """The recorded binary of a candidate: the text that its key is the md5 of, and the SHA-256 of each file by name.
+
+    about: what else is known of the candidate, as JSON-able data.
+    """
 
     tiling: str
     digests: Mapping[str, str]
+    about: Any = None
 
     def load(self, folder: Path) -> dict[str, bytes]:
         """Return the content of the files in `folder`; raises OSError for a missing one or one that is not ours."""
@@ -63,7 +67,7 @@ class Binary:
         texts = (tiling, *files, *files.values())
         if not all(isinstance(text, str) for text in texts) or any(Path(name).name != name for name in files):
             raise ValueError("it lists no files of this folder")
-        return cls(tiling, files)
+        return cls(tiling, files, item.get("about"))
 
 
 def artefact_root(database: Path) -> Path:
@@ -145,13 +149,17 @@ class ArtefactFolder:
             _say(f"{self.path / WRAPPER} cannot be read ({error}): it is written again")
             return {}
 
-    def record(self, made: Iterable[tuple[Candidate, Mapping[str, str]]]) -> None:
-        """Add candidates to the record, with the SHA-256 of the files in their folders by name; it keeps those it has.
+    def record(self, made: Iterable[tuple[Candidate, Mapping[str, str], Any]]) -> None:
+        """Add candidates to the record, which keeps those it has: each with the SHA-256 of the files in its folder by
+        name, and what else is known.
 
         A key that the record lacks would make the winner unusable, so this runs before `save_optimum`. Raises OSError.
         """
-        new = {candidate.key(): Binary(tiling_text(candidate), digests) for candidate, digests in made}
-        items = {key: {"tiling": item.tiling, "files": item.digests} for key, item in (self.binaries() | new).items()}
+        new = {candidate.key(): Binary(tiling_text(candidate), digests, about) for candidate, digests, about in made}
+        items = {
+            key: {"tiling": item.tiling, "files": dict(item.digests), "about": item.about}
+            for key, item in (self.binaries() | new).items()
+        }
         publish(self.path / WRAPPER, json.dumps({"kernels": items}, indent=1, sort_keys=True).encode())
 
     def save_source(self, text: str) -> None:

@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> ArtefactFolder:
     found = ArtefactFolder.under(tmp_path, "my kernel/1", "a" * 64)
     found.make()
     for candidate in (FIRST, SECOND):
-        found.record([(candidate, write_binary(found, candidate))])
+        found.record([(candidate, write_binary(found, candidate), None)])
     found.save_optimum(FIRST)
     return found
 
@@ -114,7 +114,7 @@ def test_F_deleting_optimize_tiling_alone_leaves_a_usable_folder(folder: Artefac
     (folder.path / "optimize_tiling").unlink()
     assert folder.load_optimum() is None
     new = Candidate((), Schedule(tile_shape=(2, 2)))
-    folder.record([(new, write_binary(folder, new))])
+    folder.record([(new, write_binary(folder, new), None)])
     folder.save_optimum(new)
     assert folder.load_optimum() == new.key(), "the wrapper's map has the new key"
     assert set(folder.binaries()) == {FIRST.key(), SECOND.key(), new.key()}
@@ -199,7 +199,7 @@ def test_a_damaged_record_is_a_miss(folder: ArtefactFolder, content: str) -> Non
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert folder.load_optimum() is None
-        folder.record([(SECOND, write_binary(folder, SECOND))])
+        folder.record([(SECOND, write_binary(folder, SECOND), None)])
     folder.save_optimum(SECOND)
     assert folder.load_optimum() == SECOND.key()
 

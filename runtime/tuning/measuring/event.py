@@ -13,8 +13,6 @@ from pypto.runtime.tuning.measuring.device import Device
 from pypto.runtime.tuning.measuring.options import Estimate, Launch, MeasureOptions
 
 ESTIMATE_RUNS = 5
-WARMUP_SECONDS = 0.025
-REPEAT_SECONDS = 0.1
 _SHORTEST = 1e-7  # seconds; below a clock's resolution an estimate means nothing
 
 Restore = Callable[[], None]
@@ -55,17 +53,17 @@ def sample(device: Device, launch: Launch, restore: Restore, count: int, cold: b
 
 
 def warmup_count(options: MeasureOptions, estimated: Estimate) -> int:
-    """Return how many launches warm up: what fits 25 ms, at least 1."""
+    """Return how many launches warm up: what fits `warmup_seconds`, at least 1."""
     if options.warmup_runs is not None:
         return max(0, options.warmup_runs)
-    return _affordable(options, estimated, max(1, int(WARMUP_SECONDS / estimated.launch)), 0.25)
+    return _affordable(options, estimated, max(1, int(options.warmup_seconds / estimated.launch)), 0.25)
 
 
 def repeat_count(options: MeasureOptions, estimated: Estimate) -> int:
-    """Return how many launches are timed: what fits 100 ms, at least 1, and a bound on all that goes with them."""
+    """Return how many launches are timed: what fits `measure_seconds`, at least 1, and a bound on all that goes with them."""
     if options.measure_runs is not None:
         return max(1, options.measure_runs)
-    return _affordable(options, estimated, max(1, int(REPEAT_SECONDS / estimated.launch)), 1.0)
+    return _affordable(options, estimated, max(1, int(options.measure_seconds / estimated.launch)), 1.0)
 
 
 def _affordable(options: MeasureOptions, estimated: Estimate, wanted: int, share: float) -> int:

@@ -58,8 +58,9 @@ class MeasureOptions:
 
     method: ``event`` (median of launches between two marks) or ``profiler`` (mean of the rows of a profiler).
     cold: whether the caches are overwritten before each launch. warmup_runs, measure_runs: launches of each candidate;
-    None: as many as fit 25 and 100 ms (event), 5 and 30 (profiler). time_budget: seconds for everything; what is not
-    measured by then has no time. candidate_seconds: most seconds, with overwriting caches and restoring arguments, for
+    None: as many as fit `warmup_seconds` and `measure_seconds` (event), 5 and 30 (profiler). time_budget: seconds for everything; what is not
+    measured by then has no time. warmup_seconds, measure_seconds: what the launches of one candidate should take, where
+    their number is not given. candidate_seconds: most seconds, with overwriting caches and restoring arguments, for
     one candidate; at least `least_samples` are taken whatever that costs.
 
     rounds: parts that a candidate's samples are taken in, in turn with the other candidates. first_limit: seconds
@@ -77,6 +78,8 @@ class MeasureOptions:
     warmup_runs: int | None = None
     measure_runs: int | None = None
     time_budget: float | None = None
+    warmup_seconds: float = 0.025
+    measure_seconds: float = 0.1
     candidate_seconds: float = 1.0
     least_samples: int = 20
     rounds: int = 5

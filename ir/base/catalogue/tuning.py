@@ -1,0 +1,42 @@
+"""Mistakes in what tuning and its cache are asked for."""
+
+from __future__ import annotations
+
+from pypto.ir.base.catalogue.entry import Entry
+
+ENTRIES: dict[str, Entry] = {
+    "autotune-order": Entry(
+        "@pypto.autotune is given {what}, not a tile function",
+        "write `@pypto.autotune(...)` above `@pypto.tile`, so that it is applied to the tile function",
+    ),
+    "cache-file": Entry(
+        "{path!r} cannot be imported into the tuning cache: {why}", "give a file that `TilingCache.export_json` wrote"
+    ),
+    "cache-value": Entry(
+        "the tuning cache cannot keep {kind} for {kernel!r}: {why}",
+        "store what `auto_tune` returned, a `pypto.TileConfig` of numbers, or a dict of numbers and texts",
+    ),
+    "needs-matplotlib": Entry(
+        "plotting needs matplotlib: {why}", "install it with `pip install matplotlib`, or pypto with the extra `plot`"
+    ),
+    "no-candidate": Entry(
+        "none of the {count} candidates of {kernel!r} can be used:\n{reasons}",
+        "widen the search space; the untuned kernel runs without auto_tune",
+    ),
+    "nothing-to-plot": Entry(
+        "{kernel!r} has no candidate that was both predicted and measured", "tune with more than one candidate"
+    ),
+    "tune-metric": Entry("there is no tuning metric {metric!r}", "{hint}"),
+    "tune-name": Entry(
+        "auto_tune takes a kernel and was given its name, {name!r}",
+        "pass the tile function itself: auto_tune({name}, input_shape); `TilingCache.lookup` and `store` take names as "
+        "well",
+    ),
+    "tune-shapes": Entry(
+        "auto_tune of {kernel!r}: input_shape is {given!r}: {why}",
+        "give the shape of each parameter: input_shape={example}, or pass args=",
+    ),
+    "tune-target": Entry(
+        "target {target!r} has no tilings to choose from", "tune for target 'cpu', 'ascendc' or 'npu'"
+    ),
+}

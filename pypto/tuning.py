@@ -1,0 +1,154 @@
+"""`auto_tune`: the best tiling of a kernel for given arguments, found once and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pypto.caller import PLACED_AT_CALLER
+from pypto.compiler import TARGETS
+from pypto.config import read_config
+from pypto.ir.base.errors import UserError, nearest
+from pypto.ir.base.settings import current
+from pypto.runtime.tuning.measuring.options import MeasureOptions
+from pypto.runtime.tuning.selection import METRICS, Metric
+from pypto.runtime.tuning.topn import autotune_topn
+from pypto.subject import read_subject
+from pypto.tuning_case import TuningCase, bound_arguments, generated_code, trace_case, trace_made_case
+from pypto.tuning_report import log_result, print_table, reporter
+from pypto.tuning_session import Search, Session, default_store
+
+if TYPE_CHECKING:
+    from pypto.runtime.tuning.store import TuningStore
+    from pypto.search_space import TilingSearchSpace
+    from pypto.tiling_cache import TilingCache
+    from pypto.tuning_result import TuningResult
+
+MOST_MEASURED = 10
+"""Candidates that an explicit tuning measures where nothing else says how many."""
+TUNED_TARGETS = ("ascendc", "cpu", "npu")
+
+
+def auto_tune(
+    kernel: Any = None,
+    input_shape: Any = None,
+    search_space: TilingSearchSpace | None = None,
+    *,
+    args: Any = None,
+    dtypes: Any = None,
+    config: Any = None,
+    target: str | None = None,
+    cache: TilingCache | None = None,
+    tuning_metric: Metric = "throughput",
+    max_trials: int | None = None,
+    topn: int | None = None,
+    warmup_runs: int | None = None,
+    measure_runs: int | None = None,
+    warmup_seconds: float | None = None,
+    measure_seconds: float | None = None,
+    time_budget: float | None = None,
+    cold_cache: bool = True,
+    bench_method: str | None = None,
+    do_bench: Callable[..., Any] | None = None,
+    pre_hook: Callable[..., Any] | None = None,
+    post_hook: Callable[..., Any] | None = None,
+    reset_to_zero: Sequence[str] = (),
+    restore_value: Sequence[str] = (),
+    early_config_prune: Callable[..., Any] | None = None,
+    perf_model: Callable[..., Any] | None = None,
+    top_k: int | float | None = None,
+    log: Any = None,
+    progress: bool | None = None,
+) -> TuningResult:
+    """Return the best tiling of `kernel`; pass it on as ``pypto.compile(kernel, config=result)``.
+
+    kernel: whatever `pypto.compile` takes. args: the arguments of a launch, a tuple or a dict by name; they are only
+    read, every candidate runs on copies. Without them inputs are made from a fixed seed in `input_shape`: a dict by
+    parameter, a shape for each parameter, or one shape for all; without that too, in the shapes that the decorators
+    cover. dtypes: as in `pypto.compile`. search_space: a `TilingSearchSpace`; None makes one from the kernel's axes.
+    config: what the schedule of every candidate starts from. cache: a `TilingCache`; None is the one in the folder of
+    the setting `cache`.
+
+    tuning_metric: ``throughput`` (median time), ``latency`` (P99) or ``memory_efficiency`` (the median, and the memory
+    that a launch needs). max_trials: candidates compiled and measured, those that the model puts first; None: `topn`,
+    else the setting `autotune_topn`, else 10. ``topn=1`` takes the modelled best unmeasured. The untuned kernel is
+    always measured beside them. warmup_runs, measure_runs: launches of each; None: as many as 25 and 100 ms hold.
+    time_budget: seconds for measuring. cold_cache: whether caches are overwritten before each launch. bench_method:
+    ``event`` or ``profiler``; None: the setting. do_bench: ``do_bench(launch, quantiles=)`` measures instead, and
+    returns milliseconds. pre_hook, post_hook: called around every launch with the arguments by name. reset_to_zero,
+    restore_value: parameters set to zero, or back, before every launch; in/out ones always are.
+
+    early_config_prune: returns those of a list of configs (dicts) that are tried. perf_model: takes values and
+    arguments by name, returns a time to rank by; top_k: how many are kept of it, a number or a fraction. log: a file
+    that receives a JSON line for each trial. progress: whether progress and a table are shown; None: on a terminal.
+
+    A tuning with the same kernel, arguments, machine and search is read from the cache. Raises UserError of the
+    groups `tuning` and `search`, and whatever reading the arguments and tracing the kernel raises.
+    """
+    with PLACED_AT_CALLER:
+        _check(kernel, tuning_metric, bench_method, {"max_trials": max_trials, "topn": topn})
+        measuring = MeasureOptions.from_settings(
+            cold=cold_cache,
+            warmup_runs=warmup_runs,
+            measure_runs=measure_runs,
+            time_budget=time_budget,
+            do_bench=do_bench,
+            pre_hook=pre_hook,
+            post_hook=post_hook,
+            reset_to_zero=tuple(reset_to_zero),
+            restore_value=tuple(restore_value),
+            **_given(method=bench_method, warmup_seconds=warmup_seconds, measure_seconds=measure_seconds),
+        )
+        count = max_trials or topn or _usual_count()
+        search = Search(search_space, count, tuning_metric, measuring, early_config_prune, perf_model, top_k)
+        case = read_case(kernel, args, input_shape, dtypes, config, target)
+        store = default_store() if cache is None else cache.rows
+        return tune(case, search, store, log=log, shown=progress)
+
+
+def tune(case: TuningCase, search: Search, store: TuningStore | None, *, log: Any, shown: bool | None) -> TuningResult:
+    """Return the best tiling of a case, shown and logged as asked for."""
+    with reporter(case.name, log, shown) as report:
+        result = Session(case, search, store, report, case.key(generated_code(case))).run()
+    if not result.from_cache:
+        log_result(result)
+        if report.progress is not None:
+            print_table(result)
+    return result
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _usual_count() -> int:
+    number = autotune_topn()
+    return number if number > 1 else MOST_MEASURED
+
+
+def _check(kernel: Any, metric: object, method: object, counts: Mapping[str, object]) -> None:
+    if isinstance(kernel, str) and not kernel.endswith(".pto"):
+        raise UserError("tune-name", None, name=kernel)
+    if metric not in METRICS:
+        raise UserError("tune-metric", None, metric=metric, hint=nearest(str(metric), METRICS))
+    if method not in (None, "event", "profiler"):
+        wants = "'event' or 'profiler'"
+        raise UserError("option-value", None, what="auto_tune", option="bench_method", value=method, wants=wants)
+    for option, value in counts.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+            wants = "a positive number of candidates"
+            raise UserError("option-value", None, what="auto_tune", option=option, value=value, wants=wants)
+
+
+def read_case(kernel: Any, args: Any, input_shape: Any, dtypes: Any, config: Any, target: str | None) -> TuningCase:
+    """Return what `auto_tune` is asked to tune; raises UserError as it does."""
+    name = current().target if target is None else target
+    if name not in TARGETS:
+        raise UserError("unknown-target", None, target=name, hint=nearest(str(name), TARGETS))
+    if name not in TUNED_TARGETS:
+        raise UserError("tune-target", None, target=name)
+    options, dependencies = read_config(config)
+    subject = read_subject(kernel, dependencies)
+    if args is not None:
+        return trace_case(subject, options, name, bound_arguments(subject, args), made=False)
+    return trace_made_case(subject, options, name, input_shape, dtypes)

@@ -1,0 +1,89 @@
+"""Which candidates a tuning tries, and in which order."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pypto.codegen.llvm.code import Layout
+from pypto.ir.base.errors import UserError
+from pypto.runtime.tuning.candidate import Candidate, Candidates, Outcome, Trial
+from pypto.runtime.tuning.ranking import best, count_of
+from pypto.tuning_case import TuningCase
+
+if TYPE_CHECKING:
+    from pypto.search_space import TilingSearchSpace
+    from pypto.tuning_session import Search
+
+
+def candidates_of(case: TuningCase, space: TilingSearchSpace | None) -> Candidates:
+    """Return the candidates of a search space, or of one made from the kernel's axes. Raises what the space raises."""
+    if space is None:
+        from pypto.automatic_space import automatic_space
+
+        space = automatic_space(case.module, case.target, case.machine())
+    layouts = {name: Layout(strides) for name, strides in case.layouts.items()}
+    return space.candidates(case.module, case.target, layouts=layouts, machine=case.machine())
+
+
+def ranked(case: TuningCase, search: Search, usable: Sequence[Candidate]) -> tuple[tuple[Candidate, ...], list[Trial]]:
+    """Return the candidates to try, the modelled best first, and rows for those that are not tried.
+
+    Hooks of the user go first, as in Triton: an early one that leaves out candidates, then a model of the time with
+    the number (or fraction) that is kept.
+    """
+    kept, cut = _pruned(search.prune, case, usable)
+    known = _modelled(case, kept) if search.model is None else _predicted(search.model, case, kept)
+    count = search.most if search.top_k is None else min(search.most, count_of(search.top_k, len(known)))
+    tried, left = best(known, count, most=max(count, search.most))
+    return tried, [*left, *cut]
+
+
+def _pruned(
+    prune: Callable[..., Any] | None, case: TuningCase, usable: Sequence[Candidate]
+) -> tuple[list[Candidate], list[Trial]]:
+    """Return what the user's hook leaves; the untuned kernel always stays."""
+    if prune is None:
+        return list(usable), []
+    chosen = _called(prune, [dict(item.values) for item in usable], _named_arguments(case))
+    if not isinstance(chosen, (list, tuple)):
+        wants = "a function that returns a list of the configs it was given"
+        raise UserError("option-value", None, what="autotune", option="early_config_prune", value=chosen, wants=wants)
+    kept = [item for item in usable if item.is_default or dict(item.values) in chosen]
+    cut = [Trial(item, Outcome.NOT_RANKED, "early_config_prune left it out") for item in usable if item not in kept]
+    return kept, cut
+
+
+def _named_arguments(case: TuningCase) -> dict[str, Any]:
+    return {name: item.value for name, item in case.call.arguments.items()}
+
+
+def _called(function: Callable[..., Any], configs: list[dict[str, Any]], arguments: dict[str, Any]) -> Any:
+    """Call a pruning hook with the configs, the arguments by name, and again as keywords where it takes them."""
+    parameters = inspect.signature(function).parameters
+    takes_all = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters.values())
+    keywords = arguments if takes_all else {name: value for name, value in arguments.items() if name in parameters}
+    return function(configs, arguments, **keywords) if len(parameters) > 1 else function(configs)
+
+
+def _predicted(function: Callable[..., Any], case: TuningCase, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates with the times that the user's model gives, the fastest first, ties by text.
+
+    The model takes values of axes and arguments by name.
+    """
+    parameters = inspect.signature(function).parameters
+    takes_all = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters.values())
+
+    def time(candidate: Candidate) -> float:
+        given = {**_named_arguments(case), **dict(candidate.values)}
+        return float(function(**(given if takes_all else {name: given.get(name) for name in parameters})))
+
+    known = [replace(item, predicted=time(item)) for item in candidates]
+    return sorted(known, key=lambda item: (item.predicted, item.tiling_repr()))
+
+
+def _modelled(case: TuningCase, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the candidates in the order of the search space, the untuned kernel first."""
+    return sorted(candidates, key=lambda item: not item.is_default)
