@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
 from pypto.cli_check import check
-from pypto.ir.base.errors import CompilerBug, UserError, nearest
-
-if TYPE_CHECKING:
-    from pypto.compiled_kernel import CompiledKernel
+from pypto.cli_ir import ir
+from pypto.cli_kernels import DTypes, Json, Kernel, Shapes, Target, compile_kernel, find_kernels
+from pypto.ir.base.errors import CompilerBug, UserError
 
 application = typer.Typer(
     name="pypto",
@@ -26,16 +24,15 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Kernel = Annotated[str, typer.Argument(metavar="KERNEL", help="FILE.py:name or FILE.pto")]
-Shapes = Annotated[list[str] | None, typer.Option("--shape", help="shape of a parameter: x=1024,512 (repeat)")]
-DTypes = Annotated[
-    list[str] | None, typer.Option("--dtype", help="dtype of a parameter: x=float16, or of all: float16")
-]
-Target = Annotated[str | None, typer.Option("--target", help="cpu, reference, eager or ascendc")]
-Json = Annotated[bool, typer.Option("--json", help="print JSON")]
-
-
 application.command()(check)
+application.command()(ir)
+
+
+COMPLAINT: Any = typer.BadParameter.__mro__[2]
+"""ClickException, from wherever typer has it: what is wrong with the words of a command."""
+
+INTERRUPTED = 130
+"""The exit code that shells give to what Ctrl-C ended."""
 
 
 def main() -> None:
@@ -48,11 +45,10 @@ def main() -> None:
         _fail(str(bug), 1)
     except (typer.Exit, SystemExit) as end:
         sys.exit(getattr(end, "exit_code", getattr(end, "code", 0)))
-    except Exception as error:
-        shown = getattr(error, "format_message", None)  # click's own complaints about options
-        if shown is None:
-            raise
-        _fail(f"error: {shown()}", 2)
+    except typer.Abort:
+        sys.exit(INTERRUPTED)
+    except COMPLAINT as error:
+        _fail(f"error: {error.format_message()}", 2)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -81,7 +77,7 @@ def run(
 def _run_one(
     name: str, what: Any, shape: list[str] | None, dtype: list[str] | None, target: str | None
 ) -> dict[str, Any]:
-    compiled = _compile(what, shape, dtype, target)
+    compiled = compile_kernel(what, shape, dtype, target)
     result = compiled.execute(verify=True)
     outputs = {key: list(value.shape) for key, value in result.outputs.items()}
     seconds = {item.name: item.seconds for item in compiled.profile().stages}
@@ -110,29 +106,17 @@ def _print_reports(reports: list[dict[str, Any]]) -> None:
 
 
 @application.command()
-def ir(
-    kernel: Kernel,
-    emit: Annotated[str | None, typer.Option("--emit", help="stage, pass or level (default: planned)")] = None,
-    shape: Shapes = None,
-    dtype: DTypes = None,
-) -> None:
-    """Print the PTO IR of a kernel after any stage."""
-    for _, item in find_kernels(kernel):
-        print(_compile(item, shape, dtype, "ascendc" if emit is None else "reference").to_text(emit))
-
-
-@application.command()
 def source(kernel: Kernel, target: Target = "ascendc", shape: Shapes = None, dtype: DTypes = None) -> None:
     """Print the generated source: AscendC, or LLVM IR with --target cpu."""
     for _, item in find_kernels(kernel):
-        print(_compile(item, shape, dtype, target).source())
+        print(compile_kernel(item, shape, dtype, target).source())
 
 
 @application.command()
 def explain(kernel: Kernel, target: Target = None, shape: Shapes = None, dtype: DTypes = None) -> None:
     """Say what the compiler decides about a kernel, and why."""
     for _, item in find_kernels(kernel):
-        compiled = _compile(item, shape, dtype, target)
+        compiled = compile_kernel(item, shape, dtype, target)
         compiled.module_at("tile")
         print(compiled.explain())
 
@@ -147,66 +131,6 @@ def targets(as_json: Json = False) -> None:
         return
     for name, text in TARGETS.items():
         print(f"{name:<10} {text}")
-
-
-# -- finding and compiling
-
-
-def _compile(what: Any, shape: list[str] | None, dtype: list[str] | None, target: str | None) -> CompiledKernel:
-    import pypto
-
-    return pypto.compile(what, target=target, shapes=_read_shapes(shape), dtypes=_read_dtypes(dtype))
-
-
-def _read_shapes(given: list[str] | None) -> dict[str, Any] | None:
-    shapes: dict[str, Any] = {}
-    for item in given or ():
-        name, _, extents = item.partition("=")
-        shapes[name] = tuple(int(part) if part.isdigit() else part for part in extents.split(",") if part)
-    return shapes or None
-
-
-def _read_dtypes(given: list[str] | None) -> Any:
-    pairs = [item.partition("=") for item in given or ()]
-    for name, separator, _ in pairs:
-        if not separator:
-            return name
-    return {name: dtype for name, _, dtype in pairs} or None
-
-
-def find_kernels(text: str) -> list[tuple[str, Any]]:
-    """Return name and tile function of each kernel that ``FILE.py[:name]`` or ``FILE.pto`` means."""
-    path, name = _split(text)
-    if not path.exists():
-        raise UserError("pto-file", None, path=str(path), why="there is no such file")
-    if path.suffix == ".pto":
-        return [(path.stem, path)]
-    found = _tile_functions(path)
-    if not name:
-        return list(found.items())
-    if name not in found:
-        raise UserError("unknown-kernel", None, kernel=name, file=str(path), hint=nearest(name, found))
-    return [(name, found[name])]
-
-
-def _split(text: str) -> tuple[Path, str]:
-    if Path(text).exists():
-        return Path(text), ""
-    file, separator, name = text.rpartition(":")
-    return (Path(file), name) if separator and file else (Path(text), "")
-
-
-def _tile_functions(path: Path) -> dict[str, Any]:
-    import runpy
-
-    from pypto.tile_function import TileFunction
-
-    sys.path.insert(0, str(path.parent.resolve()))
-    space = runpy.run_path(str(path), run_name="pypto_kernels")
-    found = {name: value for name, value in space.items() if isinstance(value, TileFunction)}
-    if not found:
-        raise UserError("no-kernel", None, file=str(path))
-    return found
 
 
 if __name__ == "__main__":

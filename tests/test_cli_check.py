@@ -38,3 +38,61 @@ def test_clean_kernel_saves_its_arrays(runner: CliRunner, tmp_path: Path) -> Non
     assert result.return_value == 0, result.output
     assert json.loads(result.output)["early"]["findings"] == []
     np.testing.assert_array_equal(np.load(tmp_path / "z.npy"), np.load(tmp_path / "x.npy") + 1)
+
+
+KERNEL = """
+import pypto
+
+@pypto.tile(shape=(4, 8), tile_num=3)
+def double(x, out):
+    out[:] = x * 2.0
+
+@pypto.tile
+def row(x, out):
+    out[:] = x - pypto.max(x, axis=1, keepdims=True)
+"""
+
+
+def invoke(runner: CliRunner, *words: object) -> tuple[int, str]:
+    result = runner.invoke(application, ["check", *map(str, words)], standalone_mode=False)
+    assert result.exception is None, result.exception
+    return result.return_value, result.output
+
+
+def test_kernels_of_a_python_file(runner: CliRunner, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNEL)
+    assert invoke(runner, f"{path}:double") == (0, "double: 0 findings\n  kernel double: 128 of 196608 bytes of ub\n")
+    code, text = invoke(runner, f"{path}:row", "--shape", "x=6,60", "--shape", "out=6,60", "--json")
+    (report,) = json.loads(text)
+    assert (code, report["kernel"], report["findings"]) == (0, "row", [])
+
+
+def test_a_kernel_that_does_not_fit_a_core_is_a_finding(runner: CliRunner, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text("import pypto\n@pypto.tile\ndef f(x, out):\n    out[:] = pypto.sort(x, axis=1).values\n")
+    code, text = invoke(runner, path, "--shape", "x=2,200000", "--shape", "out=2,200000")
+    assert code == 1
+    assert text.startswith(f"{path}:")
+    assert "error[unified-buffer-full]" in text
+    assert text.endswith("f: 1 finding\n")
+
+
+def test_findings_of_a_text_have_places(runner: CliRunner, tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(KERNEL)
+    text = runner.invoke(application, ["ir", f"{path}:double", "--stage", "planned"], standalone_mode=False).output
+    lines = [line for line in text.split("\n") if "MTE3" not in line]
+    damaged = tmp_path / "damaged.pto"
+    damaged.write_text("\n".join(lines))
+    code, text = invoke(runner, damaged, "--json")
+    (report,) = json.loads(text)
+    found = report["findings"][0]
+    place = next(number for number, line in enumerate(lines, 1) if "store out" in line)
+    assert code == 1
+    assert (found["rule"], found["severity"], found["line"], found["column"]) == ("race", "error", place, 3)
+    assert lines[found["other_line"] - 1].strip().startswith("%")
+    damaged.write_text("\n".join(line.replace("address 0", "address 196608") for line in lines))
+    code, text = invoke(runner, damaged)
+    assert code == 1
+    assert "error[over-capacity]: buffer b0 ends at byte 196736 of ub, which has 196608 bytes" in text

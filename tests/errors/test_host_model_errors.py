@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pypto.cli_check import _argument, _mode
+from pypto.cli_check_source import _argument, _mode
 from pypto.ir.base.errors import UserError
 from pypto.runtime.ascendc_host import toolchain
 from pypto.runtime.ascendc_host.driver import check

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pypto.ir.base.catalogue import (
     arguments,
     binding,
+    checks,
     graph,
     host_model,
     indexing,
@@ -26,6 +27,7 @@ from pypto.ir.base.catalogue.entry import Entry
 _GROUPS = (
     arguments,
     binding,
+    checks,
     graph,
     host_model,
     indexing,

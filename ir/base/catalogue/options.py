@@ -19,8 +19,15 @@ ENTRIES: dict[str, Entry] = {
         "config is of type {kind}", "pass a pypto.TileConfig, a pypto.BufferConfig or a dict of the same keys"
     ),
     "edited-kernel": Entry(
-        "kernel {kernel!r}, which was not lowered as the compiler would, breaks rules of the hardware in {count} places: {first}",
-        "correct what was edited, or lower from a text of level tile without replaced texts; `pypto check` lists them all",
+        "kernel {kernel!r}, which was not lowered as the compiler would, breaks rules of the hardware in {count} "
+        "places: {first}",
+        "correct what was edited, or lower from a text of level tile without replaced texts; `pypto check` lists them "
+        "all",
+    ),
+    "file-import": Entry(
+        "{file} raises {what}",
+        "kernels are found by running the file without its `if __name__ == '__main__'` part; run it with python to "
+        "see the whole traceback",
     ),
     "eager-needs-python": Entry(
         "{kernel!r} was read from PTO IR and has no Python body to run eagerly",
