@@ -67,6 +67,11 @@ class Result:
         """The arrays that were written, by name or position."""
         return Outputs(self._names, tuple(self._arguments[position] for position in self._positions))
 
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """All arguments of the launch, in the order of the parameters; those that were made, too."""
+        return self._arguments
+
     def __repr__(self) -> str:
         verified = "" if self.verification_passed is None else f", verification_passed={self.verification_passed}"
         return f"Result({self.outputs!r}{verified})"

@@ -348,6 +348,10 @@ class Session:
 
     def _keep(self, result: TuningResult, folder: ArtefactFolder, built: Sequence[CompiledCandidate]) -> None:
         """Keep the choice, and the binaries where the folder is one that stays."""
+        if current().dump:
+            from pypto.tuning_dump import dump_tuning
+
+            dump_tuning(Path(current().dump), self.case, result, built)
         if self.store is None:
             return
         if result.seconds is not None or self.search.most == 1:
