@@ -48,7 +48,7 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """The texts of one folder, by stage and ending as ``simplify.pto``."""
+    """The texts of one folder, by stage and ending as ``fold_constants.pto``."""
 
     texts: Mapping[str, Override] = field(default_factory=dict)
 

@@ -59,7 +59,7 @@ def test_an_edited_text_of_a_whole_dump_replaces_its_stage_alone(tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    "stage", ["simplify", "decompose", "choose_tiles", "assign_buffers", "plan_addresses", "finish_plan"]
+    "stage", ["fold_constants", "decompose", "choose_tiles", "assign_buffers", "plan_addresses", "finish_plan"]
 )
 def test_every_stage_of_lowering_can_be_replaced(tmp_path: Path, stage: str) -> None:
     path = edit(dumped(tmp_path, "ascendc"), f"{stage}.pto", "2.0", "5.0")
@@ -161,8 +161,8 @@ def test_a_saved_folder_can_be_given_back(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_stages_warns_with_the_nearest(tmp_path: Path) -> None:
-    (tmp_path / "03-simplfy.pto").write_text("")
-    with pypto.settings(override=tmp_path), pytest.warns(UserWarning, match=r"no stage: did you mean 'simplify\.pto'"):
+    (tmp_path / "03-fold_constans.pto").write_text("")
+    with pypto.settings(override=tmp_path), pytest.warns(UserWarning, match=r"no stage: did you mean 'fold_constants\.pto'"):
         value("cpu")
 
 

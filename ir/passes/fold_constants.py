@@ -1,4 +1,4 @@
-"""Fold operations on numbers, settle arrays of no elements, drop what nobody uses."""
+"""Compute operations whose operands are all numbers, and settle arrays of no elements."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import replace
 import numpy as np
 
 from pypto.ir.dtypes import DType
-from pypto.ir.nodes import For, If, Kernel, Level, Operation, Statement, Store, operands, results, walk
+from pypto.ir.nodes import Kernel, Level, Operation, Store
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.rewriting import Rewriter
 
 
-def simplify(kernel: Kernel) -> Kernel:
-    """Return `kernel` without operations whose operands are all numbers, without empty stores and dead statements.
+def fold_constants(kernel: Kernel) -> Kernel:
+    """Return `kernel` without operations whose operands are all numbers, and without empty stores.
 
     A reduction of no elements becomes its number (0, 1 for prod and all, NaN for mean), a matrix product over none 0,
-    so that no value has an extent of 0 afterwards.
+    so that no value that a store needs has an extent of 0 afterwards.
     """
-    return drop_dead(_Folder(kernel).run())
+    return _Folder(kernel).run()
 
 
 class _Folder(Rewriter):
@@ -77,43 +77,4 @@ def _of_nothing(operation: Operation) -> bool | int | float:
     return _number(operation.name in ("prod", "all"), result)
 
 
-def drop_dead(kernel: Kernel) -> Kernel:
-    """Return `kernel` without statements that no store depends on."""
-    return replace(kernel, body=_live(kernel.body, set()))
-
-
-def _live(body: tuple[Statement, ...], needed: set[str]) -> tuple[Statement, ...]:
-    """Return the statements of `body` that store or define a name of `needed`, which grows by what they read."""
-    kept: list[Statement] = []
-    for statement in reversed(body):
-        if not _is_needed(statement, needed):
-            continue
-        made = _with_live_regions(statement, needed)
-        needed.update(value.name for value in operands(made))
-        kept.append(made)
-    return tuple(reversed(kept))
-
-
-def _is_needed(statement: Statement, needed: set[str]) -> bool:
-    if any(isinstance(inner, Store) or _synchronises(inner) for inner in walk((statement,))):
-        return True
-    return any(value.name in needed for value in results(statement))
-
-
-def _synchronises(statement: Statement) -> bool:
-    return isinstance(statement, Operation) and TABLE[statement.name].category is Category.SYNCHRONISATION
-
-
-def _with_live_regions(statement: Statement, needed: set[str]) -> Statement:
-    if isinstance(statement, For):
-        needed.update(value.name for value in statement.yielded)
-        return replace(statement, body=_live(statement.body, needed))
-    if isinstance(statement, If):
-        needed.update(value.name for value in statement.then_yielded + statement.else_yielded)
-        then_body, else_body = _live(statement.then_body, needed), _live(statement.else_body, needed)
-        return replace(statement, then_body=then_body, else_body=else_body)
-    return statement
-
-
-SIMPLIFY = Pass("simplify", Level.TILE, Level.TILE, simplify)
-SIMPLIFY_AGAIN = Pass("simplify_again", Level.TILE, Level.TILE, simplify)
+FOLD_CONSTANTS = Pass("fold_constants", Level.TILE, Level.TILE, fold_constants)
