@@ -175,15 +175,19 @@ def _build_ascendc(built: Built, options: Options) -> Built:
 def lower(stages: Stages, module: Module, options: Options) -> Module:
     """Return `module` at level planned; a module read midway takes the passes that are left.
 
-    Stages that do not fit on chip as one kernel are kept apart, and a note of the kernel says so.
+    Stages that do not fit on chip as one kernel are kept apart, and a note of the kernel says so. Without fusion, each
+    stage is a launch of its own.
     """
+    from pypto.ir.passes.join_phases import JOIN_PHASES
     from pypto.ir.passes.pipeline import NPU_PASSES
+
+    kept = [item for item in NPU_PASSES if options.enable_fusion is not False or item is not JOIN_PHASES]
 
     apart: dict[tuple[str, ...], str] = {}
     while True:
         fused = within_device_limit(kernels_of(stages, module, options, apart))
         try:
-            planned = stages.run_passes(fused, NPU_PASSES)
+            planned = stages.run_passes(fused, tuple(kept))
         except UserError as error:
             if not _split(fused, error, apart):
                 raise
@@ -212,9 +216,10 @@ def _split(fused: Module, error: UserError, apart: dict[tuple[str, ...], str]) -
     if error.name != "unified-buffer-full":
         return False
     for kernel in fused.kernels:
-        if kernel.name == error.details["kernel"] and len(stages_of(kernel)) > 1:
+        names = stages_of(kernel)
+        if kernel.name == error.details["kernel"] and len(names) > 1 and names not in apart:
             needed, has = error.details["needed"], error.details["capacity"]
-            apart[stages_of(kernel)] = f"they would need {needed} bytes of the {has} of a core at once"
+            apart[names] = f"they would need {needed} bytes of the {has} of a core at once"
             return True
     return False
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from pypto.barriers import SYNC_MODE
 from pypto.config import Options
 from pypto.graph import Graph, Join
 from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
 from pypto.ir.blocks import check_blocks
 from pypto.ir.index import Extent, Symbol, symbols
-from pypto.ir.nodes import Kernel, Module, Parameter, Role, TileType
+from pypto.ir.nodes import Attribute, Kernel, Module, Parameter, Role, TileType
 from pypto.ir.rename import rename_parameters
 from pypto.ir.specialise import specialise
 from pypto.joining import join_kernel
@@ -149,12 +150,23 @@ def _trace_stage(graph: Graph, number: int, known: Mapping[str, View], options: 
     meaning = decide(stage, _stage_views(graph, number, known))
     check_schedule(stage, meaning, options)
     kernel = meaning.traced or trace(stage, meaning.views, meaning.hidden, meaning.block)
-    attributes = {**dict(kernel.attributes), **schedule_attributes(stage, meaning, options)}
+    attributes = {**dict(kernel.attributes), **schedule_attributes(stage, meaning, options), **_waits(graph, number)}
     kernel = replace(kernel, name=stage.name, attributes=tuple(sorted(attributes.items())))
     kernel = rename_parameters(kernel, _array_names(graph, number, known, meaning))
     if kernel.grid and not any(symbols(extent) for item in kernel.parameters for extent in item.type.shape):
         check_blocks(kernel)
     return meaning, kernel
+
+
+def _waits(graph: Graph, number: int) -> dict[str, Attribute]:
+    """Return the attribute ``waits_for``: the stages before the barriers of this one, and whether these block."""
+    before = [
+        (graph.stages[earlier].name, wait.barrier.mode is SYNC_MODE.BLOCKING)
+        for wait in graph.waits
+        if wait.after[0] == number
+        for earlier, _ in wait.before
+    ]
+    return {"waits_for": tuple(dict.fromkeys(before))} if before else {}
 
 
 def _array_names(graph: Graph, number: int, known: Mapping[str, View], meaning: Meaning) -> dict[str, str]:

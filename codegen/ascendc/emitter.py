@@ -37,6 +37,7 @@ from pypto.ir.nodes import (
 from pypto.ir.passes.footprint import whole_repeats
 from pypto.ir.passes.plan_addresses import footprint
 from pypto.ir.passes.slots import slot
+from pypto.ir.verification.barriers import has_barriers
 
 if TYPE_CHECKING:
     import jinja2
@@ -87,6 +88,7 @@ class Frame:
     comment: str
     place: str
     blocks: int
+    waits: bool
     bytes: int
     parameters: list[str]
     arguments: list[str]
@@ -113,6 +115,7 @@ def _kernel(kernel: Kernel, number: int, outer: dict[str, str]) -> tuple[Frame, 
         comment=comment(kernel.name),
         place=place(kernel.location),
         blocks=_blocks(kernel),
+        waits=has_barriers(kernel),
         bytes=footprint(kernel.buffers),
         parameters=[_parameter(item, emission.names[item.name]) for item in kernel.parameters],
         arguments=[_argument(item, outer[item.name]) for item in kernel.parameters],

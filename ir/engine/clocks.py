@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Machine, is_meeting, show
 from pypto.ir.engine.program import Flag, Program, Scenario, Step
 from pypto.ir.index import Bounds, Symbol, bounds
-from pypto.ir.nodes import Buffer, For, If, Kernel, Statement, regions, walk
+from pypto.ir.nodes import Buffer, For, If, Kernel, Load, Statement, Store, regions, walk
 from pypto.ir.passes.footprint import whole_repeats
 from pypto.ir.passes.slots import turn_bounds
-from pypto.ir.verification.barriers import has_barriers
+from pypto.ir.verification.barriers import block_count, has_barriers
 
 NUMBERS = {pipe: number for number, pipe in enumerate(PIPES)}
 Clock = list[int]
@@ -165,7 +165,9 @@ def scenarios(kernel: Kernel) -> tuple[Scenario, ...]:
     if not loops:
         return tuple(Scenario((), side) for side in sides)
     depth = max((buffer.depth for buffer in kernel.buffers), default=1)
-    wanted = [((number,), side) for number in sorted({2 * depth + 1, 3, 2, 1, 0}, reverse=True) for side in sides]
+    wanted: list[tuple[tuple[int, ...], int]] = [
+        ((number,), side) for number in sorted({2 * depth + 1, 3, 2, 1, 0}, reverse=True) for side in sides
+    ]
     if has_branch or any(level for _, level in loops):
         wanted += [((3, 0), 0), ((3, 1), 1), ((2, 3), 0), ((depth + 2, 2, depth + 1), 0)]
     period = math.lcm(*(buffer.depth for buffer in kernel.buffers))
@@ -228,11 +230,20 @@ def faults(kernel: Kernel) -> list[Fault]:
     flags left raised, set twice or waited for in vain, deadlocks; of all its blocks together where barriers order them.
     """
     found = [fault for scenario in scenarios(kernel) for fault in observe(kernel, scenario)[1]]
-    if has_barriers(kernel):
+    if _may_cross(kernel):
         from pypto.ir.engine.cores import crossing_faults  # which builds on this module
 
         found += crossing_faults(kernel)
     return found
+
+
+def _may_cross(kernel: Kernel) -> bool:
+    """Return whether blocks may touch what other blocks write: they wait for each other, or load what is stored."""
+    if block_count(kernel) is None:
+        return False
+    loaded = {item.source for item in walk(kernel.body) if isinstance(item, Load)}
+    stored = {item.target for item in walk(kernel.body) if isinstance(item, Store)}
+    return has_barriers(kernel) or bool(loaded & stored)
 
 
 def is_faulty(kernel: Kernel, races_only: bool = False) -> bool:

@@ -22,7 +22,7 @@ from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.apply_tiles import as_blocks
 from pypto.ir.passes.choose_tiles import possible_cuts
 from pypto.ir.passes.cut_axes import cut_axes
-from pypto.ir.passes.merge_kernels import accesses, merge
+from pypto.ir.passes.merge_kernels import accesses, merge, waits_for
 from pypto.ir.passes.rotate_buffers import noted
 
 CORES = 48
@@ -76,12 +76,15 @@ class _Part:
     writes: frozenset[str]
     cost: float
     contractions: int
+    waits: frozenset[str]
+    """Stages that the user put a barrier behind, before this one."""
 
     @staticmethod
     def of(kernel: Kernel, position: int) -> _Part:
         reads = frozenset(name for name, item in accesses(kernel.body) if isinstance(item, Load))
         writes = frozenset(name for name, item in accesses(kernel.body) if isinstance(item, Store))
-        return _Part(kernel, position, reads, writes, _cost(kernel), _contractions(kernel))
+        waits = frozenset(waits_for(kernel))
+        return _Part(kernel, position, reads, writes, _cost(kernel), _contractions(kernel), waits)
 
     @property
     def arrays(self) -> frozenset[str]:
@@ -89,7 +92,13 @@ class _Part:
 
     def conflicts(self, other: _Part) -> bool:
         """Return whether the two have to keep their order."""
-        return bool(self.writes & other.arrays or self.reads & other.writes)
+        return bool(self.writes & other.arrays or self.reads & other.writes) or self.is_apart(other)
+
+    def is_apart(self, other: _Part) -> bool:
+        """Return whether a barrier of the user stands between the two."""
+        return bool(
+            self.waits.intersection(stages_of(other.kernel)) or other.waits.intersection(stages_of(self.kernel))
+        )
 
 
 @dataclass(slots=True)
@@ -154,6 +163,8 @@ class _Fusion:
 
     def merge(self, earlier: _Part, later: _Part) -> _Part | None:
         if later.contractions + earlier.contractions > 1 or _length(earlier) + _length(later) > MOST_STATEMENTS:
+            return None
+        if earlier.is_apart(later):
             return None
         kernels = _on_one_grid(earlier.kernel, later.kernel, sorted(earlier.arrays & later.arrays))
         made = None if kernels is None else merge(*kernels)

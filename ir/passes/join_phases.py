@@ -41,8 +41,9 @@ from pypto.ir.nodes import (
 from pypto.ir.passes.apply_tiles import core_limit
 from pypto.ir.passes.fuse_kernels import stages_of
 from pypto.ir.passes.manager import ModulePass
-from pypto.ir.passes.merge_kernels import accesses, joined_parts, kept_apart
+from pypto.ir.passes.merge_kernels import accesses, joined_parts, kept_apart, waits_for
 from pypto.ir.passes.pipes import Pipes
+from pypto.ir.passes.plan_addresses import packed
 from pypto.ir.passes.rotate_buffers import noted
 from pypto.ir.rename import rename_buffers
 from pypto.ir.verification.barriers import BARRIER_IDS, block_count, has_barriers
@@ -193,28 +194,35 @@ def _joined(run: Sequence[Kernel]) -> Iterator[Kernel]:
         return
     blocks = max(block_count(kernel) or 1 for kernel in run)
     phases = [touches_of(kernel) for kernel in run]
-    join = _Join(blocks)
+    join = _Join(blocks, any(kernel.grid for kernel in run))
     for kernel in run:
         join.add(kernel)
-    yield join.made(gates_of(phases, asked_barriers(run)))
+    made = join.made(gates_of(phases, asked_barriers(run)))
+    if packed(made) is None:
+        yield from (
+            noted(kernel, "a launch of its own: its tiles and those of others find no addresses") for kernel in run
+        )
+    else:
+        yield made
 
 
 def asked_barriers(run: Sequence[Kernel]) -> list[tuple[int, int]]:
-    """Return the pairs of phases between which the user wrote a barrier."""
+    """Return the pairs of phases between which the user wrote a barrier; one that blocks is waited for at once."""
     place = {name: number for number, kernel in enumerate(run) for name in stages_of(kernel)}
     found = []
     for number, kernel in enumerate(run):
-        names = dict(kernel.attributes).get("waits_for", ())
-        assert isinstance(names, tuple)
-        found += [(place[name], number) for name in names if isinstance(name, str) and name in place]
+        for name, blocking in waits_for(kernel).items():
+            if name in place:
+                found.append((place[name], place[name] + 1 if blocking else number))
     return found
 
 
 @dataclass(slots=True)
 class _Join:
-    """A kernel of `blocks` blocks in the making."""
+    """A kernel of `blocks` blocks in the making; `has_grid`: they have numbers."""
 
     blocks: int
+    has_grid: bool
     whole: Kernel | None = None
     phases: list[tuple[Statement, ...]] = field(default_factory=list)
     locations: list[Kernel] = field(default_factory=list)
@@ -240,7 +248,7 @@ class _Join:
 
     def on_grid(self, kernel: Kernel) -> Kernel:
         """Return `kernel` with the grid of the whole, of which it may use the first blocks only."""
-        if self.blocks == 1:
+        if not self.has_grid:
             return kernel
         symbol = kernel.grid[0].symbol if kernel.grid else _free_symbol(kernel)
         return replace(kernel, grid=(GridAxis(symbol, self.blocks),))

@@ -77,7 +77,24 @@ def _attributes(first: Kernel, second: Kernel) -> tuple[tuple[str, Attribute], .
         both["meaning"] = "whole"
     parts = [item.get("stages", (kernel.name,)) for item, kernel in ((one, first), (other, second))]
     both["stages"] = tuple(name for part in parts if isinstance(part, tuple) for name in part)
+    waits = dict.fromkeys(item for attributes in (one, other) for item in _tuple(attributes.get("waits_for")))
+    if waits:
+        both["waits_for"] = tuple(waits)
     return tuple(sorted({**both, **schedule.attributes()}.items()))
+
+
+def _tuple(value: Attribute) -> tuple[Attribute, ...]:
+    return value if isinstance(value, tuple) else ()
+
+
+def waits_for(kernel: Kernel) -> dict[str, bool]:
+    """Return the stages that the user put a barrier behind, before `kernel`: by name, whether they wait there too."""
+    found: dict[str, bool] = {}
+    for item in _tuple(dict(kernel.attributes).get("waits_for")):
+        if isinstance(item, tuple) and len(item) == 2:
+            name, blocking = item
+            found[str(name)] = found.get(str(name), False) or blocking is True
+    return found
 
 
 def _schedule(one: Schedule, other: Schedule) -> Schedule:
