@@ -115,7 +115,8 @@ class DeviceRunner:
         item.launch()
         end = self.device.mark()
         self.device.synchronize()
-        return {"problem": item.problem(), "seconds": self.device.seconds(start, end), "memory": 0}
+        problem, seconds = item.problem(), self.device.seconds(start, end)
+        return {"problem": problem, "seconds": seconds, "whole": seconds, "memory": item.built.candidate.workspace}
 
     def _estimate(self, item: DeviceLaunch, cold: bool) -> Message:
         found = event.estimate(self.device, item.launch, item.restore, cold)
