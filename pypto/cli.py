@@ -11,9 +11,11 @@ from typing import Any
 
 import typer
 
+from pypto.cli_cache import cache
 from pypto.cli_check import check
 from pypto.cli_ir import ir
 from pypto.cli_kernels import DTypes, Json, Kernel, Shapes, Target, compile_kernel, find_kernels
+from pypto.cli_tune import tune
 from pypto.ir.base.errors import CompilerBug, UserError
 
 application = typer.Typer(
@@ -26,6 +28,8 @@ application = typer.Typer(
 
 application.command()(check)
 application.command()(ir)
+application.command()(tune)
+application.add_typer(cache, name="cache")
 
 
 COMPLAINT: Any = typer.BadParameter.__mro__[2]

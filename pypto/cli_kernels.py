@@ -83,7 +83,9 @@ def _tile_functions(path: Path) -> dict[str, Any]:
     sys.path.insert(0, str(path.parent.resolve()))
     with _Running(path):
         space = runpy.run_path(str(path), run_name="pypto_kernels")
-    found = {name: value for name, value in space.items() if isinstance(value, TileFunction)}
+    # an autotuned kernel stands for its tile function
+    items = {name: getattr(value, "function", value) for name, value in space.items()}
+    found = {name: value for name, value in items.items() if isinstance(value, TileFunction)}
     if not found:
         raise UserError("no-kernel", None, file=str(path))
     return found

@@ -101,7 +101,7 @@ class TilingCache:
         """
         with PLACED_AT_CALLER:
             name = kernel if isinstance(kernel, str) else getattr(kernel, "name", type(kernel).__name__)
-            value = _encoded(str(name), config)
+            value = encoded(str(name), config)
             key = self._key(kernel, input_shape, target, dtypes)
         about = {"kernel": str(name), "shapes": _plain_shape(input_shape), "target": target or current().target}
         self.rows.write([Row("choices", key, BY_USER, value), Row("subjects", key, BY_USER, {**about, "timings": ""})])
@@ -202,7 +202,8 @@ def _entries(
 # -- values as JSON
 
 
-def _encoded(kernel: str, config: Any) -> dict[str, Any]:
+def encoded(kernel: str, config: Any) -> dict[str, Any]:
+    """Return a config as JSON-able data; raises UserError ``cache-value`` where that is not possible."""
     if isinstance(config, TuningResult):
         return {"kind": "result", "value": result_to_json(config)}
     if isinstance(config, TileConfig):

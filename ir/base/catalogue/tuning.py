@@ -12,6 +12,10 @@ ENTRIES: dict[str, Entry] = {
     "cache-file": Entry(
         "{path!r} cannot be imported into the tuning cache: {why}", "give a file that `TilingCache.export_json` wrote"
     ),
+    "cache-key": Entry(
+        "nothing in the tuning cache {path!r} has a key that begins with {key!r}, or is a kernel of that name",
+        "`pypto cache ls` lists what there is",
+    ),
     "cache-value": Entry(
         "the tuning cache cannot keep {kind} for {kernel!r}: {why}",
         "store what `auto_tune` returned, a `pypto.TileConfig` of numbers, or a dict of numbers and texts",
