@@ -44,16 +44,17 @@ class Helper:
     """A process that runs ``main`` of a module and answers messages.
 
     It is started in a session of its own, so that Ctrl-C reaches this process alone, in an empty private folder, with
-    this process's import path. Answers arrive in `inbox` as (helper, message), None standing for its end.
+    this process's import path. Answers arrive in `inbox` as (helper, message), None standing for its end. The private
+    folder lies in `parent`.
     Raises OSError when processes cannot be started here.
     """
 
-    def __init__(self, module: str, inbox: Inbox | None = None) -> None:
+    def __init__(self, module: str, inbox: Inbox | None = None, parent: Path | None = None) -> None:
         if not sys.executable:
             raise OSError("this Python does not know its own executable")
         self.inbox: Inbox = queue.SimpleQueue() if inbox is None else inbox
         self.ended = False
-        self._folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
+        self._folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent))
         try:
             self._process = self._start(module)
         except BaseException:

@@ -23,6 +23,7 @@ from pypto.runtime.tuning.compiling import CODE, OBJECT, CompiledCandidate
 from pypto.runtime.tuning.measuring import rounds
 from pypto.runtime.tuning.measuring.measure import measure
 from pypto.runtime.tuning.measuring.options import MeasureOptions
+from pypto.runtime.tuning.private_folders import PrivateFolder
 from pypto.runtime.tuning.workers import compile_candidates
 from tests.tuning import making
 from tests.tuning.making import QUICK, made
@@ -164,8 +165,8 @@ from pypto.runtime.tuning.measuring.measure import measure
 from pypto.runtime.tuning.measuring import runner
 from tests.tuning import making
 plain = runner.Helper
-def note(module):
-    made = plain(module)
+def note(module, **more):
+    made = plain(module, **more)
     Path(sys.argv[1], "pid").write_text(str(made.pid))
     return made
 runner.Helper = note
@@ -196,6 +197,24 @@ def test_a_hanging_kernel_ends_with_its_parent(tmp_path: Path, sent: signal.Sign
         time.sleep(0.02)
     assert not status.exists() or "State:\tZ" in status.read_text(encoding="utf-8")
     assert sent is signal.SIGKILL or b"interrupted" in output
+
+
+def test_what_a_killed_measurement_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    prefix = f"pypto-test-{tmp_path.name}-"
+    code = (
+        "import os, sys; from pypto.runtime.tuning.private_folders import PrivateFolder\n"
+        "print(PrivateFolder(*sys.argv[1:]).path, flush=True)\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    command = [sys.executable, "-c", code, prefix, str(tmp_path)]
+    left = Path(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout.strip())
+    held = PrivateFolder(prefix, str(tmp_path))
+    assert not left.exists()
+    mine = PrivateFolder(prefix, str(tmp_path))
+    assert held.path.exists(), "a folder in use was removed"
+    held.remove()
+    mine.remove()
+    assert not held.path.exists() and not mine.path.exists()
 
 
 def test_F_a_failed_measurement_leaves_everything_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from pypto.ir.dtypes import BF16, BY_NAME
 from pypto.runtime.arguments import Argument, ArrayArgument, ScalarArgument, read
 from pypto.runtime.tuning.channel import Message
 from pypto.runtime.tuning.measuring.options import Expected, Inputs, MeasureOptions
+from pypto.runtime.tuning.private_folders import PrivateFolder
 
 Array = NDArray[Any]
 Bytes = NDArray[np.uint8]
@@ -40,7 +40,8 @@ class ArgumentFiles:
         zero = frozenset(options.reset_to_zero)
         self._restored = inputs.updated | zero | frozenset(options.restore_value)
         arguments = [read(name, value) for name, value in inputs.values.items()]
-        self.folder = _private_folder(arguments)
+        self._private = _private_folder(arguments)
+        self.folder = self._private.path
         try:
             items = [self._save(number, item, inputs, zero) for number, item in enumerate(arguments)]
             wanted = {name: self._save_expected(name, item) for name, item in expected.items()}
@@ -50,7 +51,8 @@ class ArgumentFiles:
         self.description: Message = {"folder": str(self.folder), "arguments": items, "expected": wanted}
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove the files."""
+        self._private.remove()
 
     def _save(self, number: int, item: Argument, inputs: Inputs, zero: frozenset[str]) -> Message:
         if isinstance(item, ScalarArgument):
@@ -80,12 +82,12 @@ class ArgumentFiles:
         return {"file": file.name, "relative": item.relative, "absolute": item.absolute}
 
 
-def _private_folder(arguments: list[ArrayArgument | ScalarArgument]) -> Path:
-    """Return a new folder of this user's alone: in shared memory when twice the arguments leave half of it free."""
+def _private_folder(arguments: list[ArrayArgument | ScalarArgument]) -> PrivateFolder:
+    """Return a new folder: in shared memory when twice the arguments leave half of it free."""
     spans = [item.byte_range() for item in arguments if isinstance(item, ArrayArgument)]
     needed = 2 * sum(high - low for low, high in spans)
     roomy = os.access(SHARED_MEMORY, os.W_OK) and shutil.disk_usage(SHARED_MEMORY).free > 2 * needed
-    return Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=SHARED_MEMORY if roomy else None))
+    return PrivateFolder(FOLDER_PREFIX, SHARED_MEMORY if roomy else None)
 
 
 @dataclass(slots=True)

@@ -60,7 +60,7 @@ def warmup_count(options: MeasureOptions, estimated: Estimate) -> int:
 
 
 def repeat_count(options: MeasureOptions, estimated: Estimate) -> int:
-    """Return how many launches are timed: what fits `measure_seconds`, at least 1, and a bound on all that goes with them."""
+    """Return how many launches are timed: what fits `measure_seconds`, at least 1, all that goes with them bounded."""
     if options.measure_runs is not None:
         return max(1, options.measure_runs)
     return _affordable(options, estimated, max(1, int(options.measure_seconds / estimated.launch)), 1.0)

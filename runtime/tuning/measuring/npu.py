@@ -149,7 +149,7 @@ def profiler_is_active(torch: Any, torch_npu: Any) -> bool:
 
 
 def profile(runner: DeviceRunner, measurement: Measurement, plan: ProfilerPlan) -> ProfilerData:
-    """Launch all rounds in one session of the profiler; return its rows. Raises RowsMissing when another one is active."""
+    """Launch all rounds in one session of the profiler; return its rows. Raises RowsMissing if another is active."""
     import torch
 
     torch_npu = runner.device.torch_npu

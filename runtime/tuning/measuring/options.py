@@ -58,10 +58,9 @@ class MeasureOptions:
 
     method: ``event`` (median of launches between two marks) or ``profiler`` (mean of the rows of a profiler).
     cold: whether the caches are overwritten before each launch. warmup_runs, measure_runs: launches of each candidate;
-    None: as many as fit `warmup_seconds` and `measure_seconds` (event), 5 and 30 (profiler). time_budget: seconds for everything; what is not
-    measured by then has no time. warmup_seconds, measure_seconds: what the launches of one candidate should take, where
-    their number is not given. candidate_seconds: most seconds, with overwriting caches and restoring arguments, for
-    one candidate; at least `least_samples` are taken whatever that costs.
+    None: as many as fit `warmup_seconds` and `measure_seconds` (event), 5 and 30 (profiler). time_budget: seconds for
+    everything; what is not measured by then has no time. candidate_seconds: most seconds, with overwriting caches and
+    restoring arguments, for one candidate; at least `least_samples` are taken whatever that costs.
 
     rounds: parts that a candidate's samples are taken in, in turn with the other candidates. first_limit: seconds
     that the first launch of all may take. A launch of another candidate is taken for hung after ``hang_factor`` times

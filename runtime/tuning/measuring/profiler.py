@@ -69,9 +69,7 @@ def evaluate(rows: Sequence[TaskRow], names: Sequence[Names], plan: ProfilerPlan
         found = sum(1 for row in rows if any(row.name in item for item in names))
         raise RowsMissing(f"{found} rows of the candidates' kernels instead of {wanted}")
     lost = plan.rounds - len(complete)
-    note = (
-        f"{lost} of {plan.rounds} rounds are incomplete in the profiler's files and were left out" if lost else ""
-    )
+    note = f"{lost} of {plan.rounds} rounds are incomplete in the profiler's files and were left out" if lost else ""
     return Profiled(tuple(zip(*used, strict=True)), note)
 
 

@@ -39,6 +39,7 @@ class ProcessRunner:
             "machine": [machine.triple, machine.cpu, machine.features, machine.vector_bits],
             "arguments": files.description,
         }
+        self._folder = files.folder
         self._helper: Helper | None = None
         self._loaded: set[str] = set()
 
@@ -67,7 +68,7 @@ class ProcessRunner:
 
     def _start(self) -> Helper:
         try:
-            self._helper = Helper(SESSION)
+            self._helper = Helper(SESSION, parent=self._folder)
             self._helper.wait(START_LIMIT)
             self._helper.ask(self._opening, START_LIMIT)
         except (OSError, HelperDied, HelperHung) as error:
