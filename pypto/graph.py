@@ -256,7 +256,7 @@ def _assemble(
         {item.name: arrays.get((number, item.name), item.name) for item in launch_parameters(stage)}
         for number, stage in enumerate(stages)
     )
-    _check_connected(stages, names, links)
+    _check_connected(stages, names, links, waits)
     joins = tuple(_join(port, members, arrays[port]) for port, members in sorted(joined.items()))
     return Graph(stages, links, names, _signature([item for _, item in launch]), joins, waits=tuple(waits))
 
@@ -353,10 +353,11 @@ def _unused(buffer: str, stage: str, used: set[str]) -> str:
 
 
 def _check_connected(
-    stages: tuple[TileFunction, ...], names: tuple[dict[str, str], ...], links: Iterable[Link]
+    stages: tuple[TileFunction, ...], names: tuple[dict[str, str], ...], links: Iterable[Link], waits: Iterable[Wait]
 ) -> None:
-    """Raise UserError ``unlinked-stage`` for a stage that shares no array with any other."""
+    """Raise UserError ``unlinked-stage`` for a stage that shares no array with any other and has no barrier."""
     linked = {number for link in links for number in (link.source, link.destination)}
+    linked |= {number for wait in waits for number, _ in (*wait.before, wait.after)}
     users = Counter(name for item in names for name in set(item.values()))
     for number, stage in enumerate(stages):
         alone = number not in linked and all(users[name] == 1 for name in names[number].values())

@@ -1,10 +1,10 @@
 """Kernels that hand arrays on become one kernel where each tile can do the work of both, so that values stay on chip.
 
 A module's kernels run one after another. Two of them are merged when nothing between them has to come first, values can
-take the place of what the earlier one stores (`merge_kernels`), and moving the data takes no longer than before: bytes
-count by the cores that can share them, which a merge must not reduce for more data than it saves. Arrays that no kernel
-reads any more are no longer stored, unless the launch asks for them. The meaning is the same, bit by bit: values were
-rounded when they were stored, and still are.
+take the place of what the earlier one stores (`merge_kernels`), and the work takes no longer than before: bytes moved
+and computed count by the cores that can share them, which a merge must not reduce for more than it saves. Arrays that
+no kernel reads any more are no longer stored, unless the launch asks for them. The meaning is the same, bit by bit:
+values were rounded when they were stored, and still are.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ CORES = 48
 
 LAUNCH_BYTES = 1 << 16
 """Bytes that one core could have moved while another kernel starts."""
+
+BYTES_PER_CYCLE_RATIO = 4
+"""How much faster one core computes (256 bytes in a cycle) than it reaches memory."""
 
 MOST_STATEMENTS = 500
 MOST_LOOKED_AT = 16
@@ -235,22 +238,25 @@ def _contractions(kernel: Kernel) -> int:
 
 
 def _cost(kernel: Kernel) -> float:
-    """Return the bytes that each of the cores which can share the work moves."""
+    """Return the bytes that each of the cores which can share the work moves; computing counts as bytes too."""
     parallel = math.prod(cut.extent for cut in possible_cuts(kernel, cut_axes(kernel)))
     parallel *= math.prod(axis.extent for axis in kernel.grid if isinstance(axis.extent, int))
-    return sum(_moved(kernel.body)) / max(1, min(CORES, parallel))
+    return sum(_work(kernel.body)) / max(1, min(CORES, parallel))
 
 
-def _moved(body: tuple[Statement, ...], turns: int = 1) -> Iterator[int]:
+def _work(body: tuple[Statement, ...], turns: int = 1) -> Iterator[float]:
     for statement in body:
         if isinstance(statement, Load):
             yield turns * _bytes(statement.result.type)
         elif isinstance(statement, Store):
             yield turns * _bytes(statement.value.type)
         elif isinstance(statement, For):
-            yield from _moved(statement.body, turns * _trips(statement))
+            yield from _work(statement.body, turns * _trips(statement))
         elif isinstance(statement, If):
-            yield from _moved((*statement.then_body, *statement.else_body), turns)
+            yield from _work((*statement.then_body, *statement.else_body), turns)
+        else:
+            largest = max(_bytes(value.type) for value in (*statement.operands, *statement.results))
+            yield turns * largest * TABLE[statement.name].cost.cycles_per_repeat / BYTES_PER_CYCLE_RATIO
 
 
 def _trips(loop: For) -> int:
