@@ -129,12 +129,11 @@ class _Emitted:
 def _emit_kernel(
     kernel: Kernel, number: int, arguments: Mapping[str, Array], machine: Machine, groups: dict[int, str]
 ) -> _Emitted:
-    schedule = chosen_schedule(kernel)
-    machine = replace(machine, vector_bits=schedule.vector_bits or machine.vector_bits)
+    planned = _planned(kernel, number, arguments, machine)
+    machine, schedule, program, placement = planned.machine, planned.schedule, planned.program, planned.placement
     group = groups.setdefault(machine.vector_bits, f"#{len(groups)}")
-    program, phases, placement = _planned(kernel, number, arguments, schedule)
     result = _Emitted()
-    for count, phase in enumerate(phases):
+    for count, phase in enumerate(planned.phases):
         if phase.items == 0 or not phase.body:
             continue
         symbol = f"pypto_{_mangled(kernel.name)}_{number}_{count}"
@@ -147,17 +146,35 @@ def _emit_kernel(
     return result
 
 
-def _planned(
-    kernel: Kernel, number: int, arguments: Mapping[str, Array], schedule: Schedule
-) -> tuple[Program, list[PhasePlan], Placement]:
+@dataclass(frozen=True, slots=True)
+class PlannedKernel:
+    """A kernel as phases, before any text: what the emitter writes down and a cost model looks at."""
+
+    machine: Machine
+    schedule: Schedule
+    program: Program
+    phases: list[PhasePlan]
+    placement: Placement
+
+
+def planned_kernels(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> list[PlannedKernel]:
+    """Return the plans of the kernels that `emit` would write down."""
+    arguments = _arguments(module, layouts)
+    return [_planned(kernel, number, arguments, machine) for number, kernel in enumerate(module.kernels)]
+
+
+def _planned(kernel: Kernel, number: int, arguments: Mapping[str, Array], machine: Machine) -> PlannedKernel:
     """Return the phases of a kernel; without stored shared values where those would take too much memory."""
+    schedule = chosen_schedule(kernel)
+    machine = replace(machine, vector_bits=schedule.vector_bits or machine.vector_bits)
     plans = []
     for keeps_shared in (True, False):
         program, placement = lower(kernel, arguments, keeps_shared, number), Placement()
-        plans.append((program, plan(program, placement, schedule), placement))
+        phases = plan(program, placement, schedule)
+        plans.append(PlannedKernel(machine, schedule, program, phases, placement))
         if placement.workspace + placement.scratch <= MOST_BYTES:
             return plans[-1]
-    return min(plans, key=lambda item: item[2].workspace + item[2].scratch)
+    return min(plans, key=lambda item: item.placement.workspace + item.placement.scratch)
 
 
 def _mangled(name: str) -> str:
