@@ -69,7 +69,8 @@ def _operations(operation: Operation) -> float:
     if record.category is Category.CONTRACTION:
         return _CONTRACTIONS[operation.name](operation, record.cost.flops)
     values: tuple[Value, ...] = (*operation.results, *operation.operands)
-    return record.cost.flops * max((_product(value.shape) for value in values), default=0)
+    sizes = [_product(value.shape) for value in values]
+    return record.cost.flops * (max(sizes) if all(sizes) else 0)  # a number beside an array without elements does nothing
 
 
 def _matmul(operation: Operation, flops: float) -> float:
