@@ -158,6 +158,8 @@ class _Maker:
         body = self.body(self.source.randint(1, 12), depth=0)
         if self.level.rank >= Level.SYNCHRONISED.rank:
             body = self.synchronised(body)
+        if self.level.rank >= Level.BUFFERED.rank and self.chance(0.3):
+            body = self.between_barriers(body, grid)
         return Kernel(
             name=self.source.choice(PARAMETER_NAMES),
             parameters=self.parameters,
@@ -315,10 +317,8 @@ class _Maker:
         if dtype is BOOL:
             return self.chance(0.5)
         if dtype.is_float:
-            return self.source.choice(FLOATS + INTEGERS)
-        return self.source.choice(
-            [item for item in INTEGERS if abs(item) < 2 ** (dtype.bits - 1) and (item >= 0 or dtype.kind == "signed")]
-        )
+            return self.source.choice([item for item in FLOATS + INTEGERS if dtype.holds(item)])
+        return self.source.choice([item for item in INTEGERS if dtype.holds(item)])
 
     def loop(self, depth: int) -> list[Statement]:
         start, stop, step = self.source.randint(-1, 1), self.source.randint(-1, 4), self.source.choice((1, 1, 2))
@@ -534,6 +534,14 @@ class _Maker:
             else:
                 result += [Operation("set_flag", (), (), flag), statement, Operation("wait_flag", (), (), flag)]
         return (*result, Operation("pipe_barrier", (), (), (("pipe", "V"),)))
+
+    def between_barriers(self, body: tuple[Statement, ...], grid: tuple[GridAxis, ...]) -> tuple[Statement, ...]:
+        """Put a barrier between all blocks in front of some statements and behind them."""
+        participants = math.prod(int(str(axis.extent)) for axis in grid)
+        number = ("barrier_id", self.source.randint(0, 10))
+        place = self.source.randint(0, len(body))
+        set_barrier = Operation("set_barrier", (), (), (number, ("participants", participants)))
+        return (*body[:place], set_barrier, *body[place:], Operation("wait_barrier", (), (), (number,)))
 
     def inner_synchronised(self, statement: Statement) -> Statement:
         if isinstance(statement, For):

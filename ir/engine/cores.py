@@ -230,11 +230,11 @@ def _races(touches: Sequence[Touch]) -> Iterator[Fault]:
     if not any(item.is_write for item in touches):
         return
     table = _Table.of(touches)
-    reported: set[tuple[int, int]] = set()
+    reported: set[frozenset[int]] = set()
     for start in range(0, len(touches), ROWS):
         for row, column in np.argwhere(table.unordered(slice(start, start + ROWS))):
             one, other = touches[start + int(row)], touches[int(column)]
-            key = id(one.statement), id(other.statement)
+            key = frozenset((id(one.statement), id(other.statement)))
             if one.block < other.block and key not in reported:
                 reported.add(key)
                 name = one.statement.target if isinstance(one.statement, Store) else _source(one.statement)

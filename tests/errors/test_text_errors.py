@@ -49,6 +49,15 @@ B0 = "  buffer @b0 : ub f32[4, 8] depth 1"
 SET = '  set_flag {destination = "V", id = 0, source = "MTE2"}'
 WAIT = '  wait_flag {destination = "V", id = 0, source = "MTE2"}'
 
+SET_BARRIER = "  set_barrier {barrier_id = 0, participants = 4}"
+WAIT_BARRIER = "  wait_barrier {barrier_id = 0}"
+
+
+def blocks(*lines: str, count: int = 4) -> str:
+    """A kernel of several blocks: the lines begin at line 4."""
+    return planned("buffered", f"  grid %core : {count}", *lines)
+
+
 CASES: list[tuple[str, str, tuple[int, int], str]] = [
     ("text-header", "kernel k() level tile {\n}\n", (1, 1), "does not begin"),
     ("text-header", "", (1, 1), "does not begin"),
@@ -116,6 +125,15 @@ CASES: list[tuple[str, str, tuple[int, int], str]] = [
     ("attribute-value", tile("  %b = sum %a {axes = [2]}"), (4, 3), "attribute axes of sum is [2]"),
     ("attribute-value", tile("  %b = constant {dtype = i32, value = nan}"), (4, 3), "is nan"),
     ("attribute-value", tile("  %b = slice %a {ranges = [[0, 4, 0], [0, 8, 1]]}"), (4, 3), "is [[0, 4, 0], [0, 8, 1]]"),
+    ("constant-range", tile("  %b = constant {dtype = u8, value = -1}"), (4, 3), "attribute value of constant is -1"),
+    ("constant-range", tile("  %b = constant {dtype = i8, value = 128}"), (4, 3), "128, which i8 cannot hold"),
+    ("constant-range", tile("  %b = constant {dtype = i8, value = 128}"), (4, 3), "a number from -128 to 127"),
+    ("constant-range", tile("  %b = constant {dtype = bool, value = 2}"), (4, 3), "a number from 0 to 1"),
+    ("constant-range", tile("  %b = constant {dtype = f16, value = 65536.0}"), (4, 3), "from -65504.0 to 65504.0"),
+    ("constant-range", tile("  %b = constant {dtype = i64, value = 9223372036854775808}"), (4, 3), "i64 cannot hold"),
+    ("constant-range", tile("  %b = constant {dtype = f32, value = 1e39}"), (4, 3), "1e+39, which f32 cannot hold"),
+    ("constant-range", tile("  %b = pad %a {high = [0, 0], low = [1, 0], value = -1e39}"), (4, 3), "value of pad is -1e+39"),
+    ("constant-range", tile("  %b = load x[0 : 5, 0 : 8] fill 1e39"), (4, 3), "fill is 1e+39, which f32 cannot hold"),
     ("operand-count", tile("  %b = add %a"), (4, 3), "add takes 2 operands, not 1"),
     ("operand-count", tile("  %b = concat {axis = 0}"), (4, 3), "concat takes at least 1"),
     ("operand-count", tile("  %b = neg %a, %a : f32[4, 8]"), (4, 3), "neg takes 1 operands, not 2"),
@@ -223,6 +241,21 @@ CASES: list[tuple[str, str, tuple[int, int], str]] = [
         (3, 3),
         "is set after one branch and not set after the other",
     ),
+    ("barrier-id", blocks(SET_BARRIER.replace("id = 0", "id = 11")), (4, 3), "barrier id 11"),
+    ("barrier-participants", blocks(SET_BARRIER.replace("= 4", "= 3")), (4, 3), "has 3 participants and the kernel 4"),
+    ("barrier-participants", planned("buffered", SET_BARRIER), (3, 3), "has 4 participants and the kernel 1"),
+    ("barrier-blocks", blocks(SET_BARRIER.replace("= 4", "= 49"), count=49), (4, 3), "49 blocks cannot wait"),
+    (
+        "barrier-uneven",
+        blocks("  for %i = %core to 4 {", SET_BARRIER, WAIT_BARRIER, "  }"),
+        (5, 3),
+        "how often a set_barrier runs depends on the block (%core)",
+    ),
+    ("flag-raised", blocks(SET_BARRIER, SET_BARRIER), (5, 3), "barrier 0 is set again"),
+    ("flag-lowered", blocks(WAIT_BARRIER), (4, 3), "nothing has set barrier 0"),
+    ("flag-leaked", blocks(SET_BARRIER), (2, 1), "barrier 0 is still set at the end"),
+    ("flag-branch", blocks("  if %core < 2 {", SET_BARRIER, "  }", WAIT_BARRIER), (4, 3), "barrier 0 is set after one"),
+    ("wrong-level", tile(SET_BARRIER.replace("= 4", "= 1")), (4, 3), "set_barrier"),
     ("missing-address", planned("planned", B0), (3, 10), "b0 has no address"),
     ("misaligned-address", planned("planned", B0 + " address 16"), (3, 10), "b0 in ub has address 16"),
     (
