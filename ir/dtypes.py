@@ -5,6 +5,7 @@ Promotion is torch's: https://pytorch.org/docs/stable/tensor_attributes.html#typ
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -41,6 +42,25 @@ class DType:
     def is_narrow_float(self) -> bool:
         """True for f16 and bf16, which are storage types only: inside a kernel their values are f32."""
         return self.kind == "float" and self.bits == 16
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest finite number; of integers exactly."""
+        if self.kind == "bool":
+            return 0, 1
+        if self.is_integer:
+            unsigned = self.kind == "unsigned"
+            return (0, 2**self.bits - 1) if unsigned else (-(2 ** (self.bits - 1)), 2 ** (self.bits - 1) - 1)
+        largest = float(ml_dtypes.finfo(self.numpy).max)
+        return -largest, largest
+
+    def holds(self, value: float) -> bool:
+        """Return whether `value` is within the limits once it is rounded; infinities and NaN are, for floats."""
+        if self.is_float:
+            with np.errstate(over="ignore"):
+                return not math.isfinite(value) or bool(np.isfinite(np.float64(value).astype(self.numpy)))
+        least, largest = self.limits
+        return least <= value <= largest
 
     def __str__(self) -> str:
         return self.name

@@ -31,8 +31,10 @@ from pypto.ir.nodes import (
     Value,
 )
 from pypto.ir.printer import print_statement, quote, type_text
+from pypto.ir.verification.attributes import check_range
 from pypto.ir.verification.barriers import check_barriers
 from pypto.ir.verification.contents import check_contents
+from pypto.ir.verification.cross_flags import check_cross_flags
 from pypto.ir.verification.cube import check_cube
 from pypto.ir.verification.levels import MEMORIES, Memory, check_addresses, check_buffers, check_flags
 from pypto.ir.verification.operations import check_operation, check_region
@@ -163,6 +165,7 @@ def check_kernel(kernel: Kernel, free: frozenset[Symbol], memories: dict[Space, 
         check_cube(kernel, buffers)
         check_barriers(kernel)
         check_flags(kernel)
+        check_cross_flags(kernel)
     if kernel.level is Level.PLANNED:
         check_addresses(kernel, memories)
 
@@ -187,6 +190,8 @@ def _check_load(load: Load, scope: Scope) -> None:
         scope.check_index(item.offset, load)
         scope.check_index(item.extent, load)
     check_region(load.region, source.type.shape, source.name, load, free=load.fill is not None)
+    if load.fill is not None:
+        check_range(load.fill, source.type.dtype, "fill", load)
     expected = TileType(source.type.dtype, tuple(item.extent for item in load.region))
     if load.result.type != expected:
         details = {"written": type_text(load.result.type), "inferred": type_text(expected)}

@@ -9,7 +9,7 @@ from pypto.ir.index import IndexOperation, Symbol
 from pypto.ir.nodes import Attribute, Operation, Pipe
 from pypto.ir.operations.definition import OperationDefinition
 from pypto.ir.printer import attribute_text
-from pypto.ir.verification.violation import Violation
+from pypto.ir.verification.violation import Subject, Violation
 
 Check = Callable[[Operation, Attribute], bool]
 LARGEST = 2**64 - 1
@@ -104,6 +104,10 @@ def _pipe(operation: Operation, value: Attribute) -> bool:
     return isinstance(value, str) and value in PIPES
 
 
+def _core(operation: Operation, value: Attribute) -> bool:
+    return value in ("cube", "vector")
+
+
 def _flag(operation: Operation, value: Attribute) -> bool:
     return isinstance(value, bool)
 
@@ -118,6 +122,7 @@ CHECKS: dict[str, tuple[Check, str]] = {
     "axes": (_axes, "a list of different axes of the operand, for example [0, 1]"),
     "axis": (_axis, "an axis of the operand, or of the shape of an operation without operands"),
     "barrier_id": (_count, "a number of at least 0"),
+    "core": (_core, '"cube" or "vector"'),
     "count": (_count, "a number of at least 0"),
     "descending": (_flag, "true or false"),
     "destination": (_pipe, _PIPES_TEXT),
@@ -169,3 +174,13 @@ def _check_value(operation: Operation, name: str, value: Attribute) -> None:
         shown = attribute_text(value) if is_data(value) else repr(value)
         details = {"operation": operation.name, "attribute": name, "value": shown, "expected": expected}
         raise Violation("attribute-value", operation, **details)
+    if check is _number and isinstance(value, int | float):
+        check_range(value, _element_type(operation), f"attribute {name} of {operation.name}", operation)
+
+
+def check_range(value: float, dtype: DType, what: str, subject: Subject) -> None:
+    """Raise Violation ``constant-range`` for a number that `dtype` cannot hold."""
+    if not dtype.holds(value):
+        least, largest = (attribute_text(limit) for limit in dtype.limits)
+        details = {"what": what, "value": attribute_text(value), "dtype": dtype, "least": least, "largest": largest}
+        raise Violation("constant-range", subject, **details)

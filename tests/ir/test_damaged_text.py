@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 
 import pytest
 
+from damage import damage
 from ir_generators import make_module
 from pypto.ir.base.errors import UserError
 from pypto.ir.bounds import check_bounds
@@ -15,8 +15,6 @@ from pypto.ir.nodes import Level, Module
 from pypto.ir.parser import parse_module
 from pypto.ir.printer import print_module
 from pypto.ir.verifier import verify
-
-TOKENS = re.compile(r'"(?:[^"\\\n]|\\.)*"|[%@]?\w+|\s+|.', re.DOTALL)
 
 
 def accept(text: str) -> Module | None:
@@ -27,35 +25,6 @@ def accept(text: str) -> Module | None:
     except UserError:
         return None
     return module
-
-
-def damage(text: str, source: random.Random) -> str:
-    kind = source.randrange(8)
-    if kind == 0:
-        return text[: source.randrange(len(text))]
-    if kind == 1:
-        data = bytearray(text.encode("utf-8"))
-        for _ in range(source.randint(1, 4)):
-            data[source.randrange(len(data))] = source.randrange(256)
-        return data.decode("utf-8", "replace")
-    tokens = TOKENS.findall(text)
-    first, second = source.randrange(len(tokens)), source.randrange(len(tokens))
-    if kind == 2:
-        del tokens[first]
-    elif kind == 3:
-        tokens.insert(first, tokens[first])
-    elif kind == 4:
-        tokens[first], tokens[second] = tokens[second], tokens[first]
-    elif kind == 5:
-        tokens[first] = tokens[second]
-    elif kind == 6:
-        numbers = [n for n, token in enumerate(tokens) if token.isdigit()]
-        tokens[source.choice(numbers)] = source.choice(("0", "1", "-1", "7", "4096", "9223372036854775808"))
-    else:
-        lines = text.split("\n")
-        lines.insert(source.randrange(len(lines)), source.choice(lines))
-        return "\n".join(lines)
-    return "".join(tokens)
 
 
 @pytest.mark.parametrize("level", list(Level))

@@ -44,7 +44,7 @@ def test_many_seeds(level: Level) -> None:
 
 def test_generator_reaches_every_node_and_operation() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(400):
+    for seed in range(600):
         module = make_module(random.Random(seed), True, Level.PLANNED)
         for kernel in module.kernels:
             seen.update(getattr(statement, "name", type(statement).__name__) for statement in walk(kernel.body))

@@ -75,6 +75,10 @@ _OPERATIONS: dict[str, Entry] = {
     "duplicate-attribute": Entry("attribute {attribute} is given twice", "keep one of them"),
     "attribute-order": Entry("the attributes {attributes} are not sorted by name", "sort them"),
     "attribute-value": Entry("attribute {attribute} of {operation} is {value}", "write {expected}"),
+    "constant-range": Entry(
+        "{what} is {value}, which {dtype} cannot hold",
+        "write a number from {least} to {largest}, or use another dtype and cast",
+    ),
     "operand-count": Entry("{operation} takes {expected} operands, not {count}", "its operands are: {names}"),
     "result-count": Entry(
         "{operation} has {expected} results, not {count}", "write one name before `=` for each result"
@@ -166,6 +170,15 @@ _LEVELS: dict[str, Entry] = {
     ),
     "wrong-memory": Entry(
         "{value} lies in {space}, which this instruction does not reach", "keep it in a buffer of {allowed}"
+    ),
+    "cross-flag": Entry(
+        "flag {id} between cube and vector cores {what}",
+        "set_cross_flag and wait_cross_flag stand in pairs on every way through the kernel: what one kind of core counts "
+        "up, the other waits for",
+    ),
+    "sub-blocks": Entry(
+        "the loop over {index} is to run on the {count} vector cores beside a cube core",
+        "write it as `for {index} = 0 to {count}`, with no carried values, or take {index} off `sub_blocks`",
     ),
     "fixpipe-use": Entry(
         "{value}: what `fixpipe` makes is for stores, and stores take from l0c only what it made",
