@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 OBJECT, CODE = "kernel.o", "code.json"
 PLANNED, SOURCE, HOST_PROGRAM = "planned.pto", "kernel.cpp", "host_program"
-_SENT_SETTINGS = ("cache", "num_threads", "vector_bits", "verify")
+_SENT_SETTINGS = ("cache", "num_threads", "vector_bits", "verify", "cube_limit", "vector_limit")
 
 
 @dataclass(frozen=True, slots=True)

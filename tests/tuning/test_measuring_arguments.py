@@ -117,7 +117,8 @@ def test_copies_lie_in_memory_as_the_originals(number: int) -> None:
 
 
 def test_torch_tensors_are_copied_as_tensors(tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
+    import torch
+
     seen: list[Any] = []
     x, out = torch.rand(16, 24), torch.zeros(16, 24)
     inputs = Inputs({"x": x, "out": out}, frozenset({"out"}), frozenset())
