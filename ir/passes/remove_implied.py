@@ -1,8 +1,8 @@
 """Drop the flags and barriers that the others imply: those without which the clocks find no fault.
 
 In a body without loops nothing is planned that is implied. Round a loop, a barrier for another turn may stand where it
-makes one for the same turn needless, and a loop inside a body counts as one statement when it is planned: there, each
-flag and barrier is left out once to see.
+makes one for the same turn needless, a loop inside a body counts as one statement when it is planned, and a barrier
+between blocks orders pipes too: there, each flag and barrier is left out once to see.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pypto.ir.engine.clocks import is_faulty
 from pypto.ir.nodes import For, If, Kernel, walk
 from pypto.ir.passes.dependencies import FlagPlan, Plan
 from pypto.ir.passes.pipes import Queue
+from pypto.ir.verification.barriers import is_barrier
 
 Place = Callable[[Kernel, Plan], Kernel]
 
@@ -34,7 +35,7 @@ def _without(plan: Plan, item: FlagPlan | tuple[int, Queue]) -> Plan:
 def _doubtful(kernel: Kernel, plan: Plan) -> list[FlagPlan | tuple[int, Queue]]:
     """Return the flags and barriers that may be implied."""
     statements = list(walk(kernel.body))
-    nested = {number for number, item in enumerate(statements) if isinstance(item, For | If)}
+    nested = {number for number, item in enumerate(statements) if isinstance(item, For | If) or is_barrier(item)}
     if not nested:
         return []
     queues = {pipe.value: pipe for pipes in plan.barriers.values() for pipe in pipes}

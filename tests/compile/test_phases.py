@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import pypto
+from passes.test_synchronisation import deletions
 from pypto import SYNC_MODE, Barrier, BarrierConfig, Dependency, DependencyGraph, GatherDep, tile
 from pypto.ir.engine import clocks, values
 from pypto.ir.engine.cores import crossing_faults
 from pypto.ir.engine.machine import ORDERS, Order
 from pypto.ir.nodes import Kernel, Module, Operation, Store, walk
 from pypto.ir.parser import parse_module
+from pypto.ir.passes.insert_synchronisation import order, placed
 from pypto.ir.printer import print_module
 from pypto.ir.verification.barriers import is_barrier
 from pypto.ir.verifier import verify
@@ -143,11 +145,11 @@ def test_blocks_together_give_what_the_reference_gives(name):
     module, _ = only_kernel(name)
     expected, reference = arguments(module), compiled(name)
     reference.execute(**expected)
-    for order in (*ORDERS[:3], Order("random", 3), Order("random", 4, reads_late=0.5)):
+    for item_order in (*ORDERS[:3], Order("random", 3), Order("random", 4, reads_late=0.5)):
         found = arguments(module)
-        assert values.run(module, found, {}, order) == []
+        assert values.run(module, found, {}, item_order) == []
         for item, array in expected.items():
-            np.testing.assert_array_equal(found[item], array, err_msg=f"{item} in order {order}")
+            np.testing.assert_array_equal(found[item], array, err_msg=f"{item} in order {item_order}")
 
 
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name not in ASKED])
@@ -157,6 +159,15 @@ def test_dropping_any_inserted_barrier_is_reported(name):
         found = crossing_faults(without(kernel, number))
         assert any("race on gm:" in fault.what for fault in found), number
         assert all(fault.statement is not None and fault.other is not None for fault in found)
+
+
+@pytest.mark.parametrize("name", ["rows_columns", "rows_columns_rows", "reversed", "write_after_read", "non_blocking"])
+def test_no_flag_is_implied_by_a_barrier_or_by_others(name):
+    (kernel,) = compiled(name).module_at("plan_addresses").kernels
+    plan, ids = order(kernel)
+    assert clocks.faults(placed(kernel, plan, ids)) == []
+    for what, fewer, fewer_ids in deletions(plan, ids):
+        assert clocks.faults(placed(kernel, fewer, fewer_ids)) != [], what
 
 
 @pytest.mark.parametrize(("mode", "places"), [(SYNC_MODE.BLOCKING, (1, 2)), (SYNC_MODE.NON_BLOCKING, (2,))])
