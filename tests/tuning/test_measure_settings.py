@@ -39,7 +39,7 @@ def test_variables_of_other_tools_count_where_ours_are_not_set(
 def test_an_unknown_method_is_an_error_that_names_both() -> None:
     with pytest.raises(pypto.UserError, match="event or profiler"), pypto.settings(bench_method="stopwatch"):
         raise AssertionError
-    with pytest.raises(pypto.UserError, match="PYPTO_BENCH_METHOD.*event or profiler"):
+    with pytest.raises(pypto.UserError, match=r"PYPTO_BENCH_METHOD.*event or profiler"):
         from_environment({"PYPTO_BENCH_METHOD": "npu-smi"})
 
 

@@ -132,7 +132,7 @@ def spy_on_samples(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int, int]
 def test_F_one_sample_per_candidate_in_a_fixed_order_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = spy_on_samples(monkeypatch)
     built = [made(tmp_path, number, "double") for number in range(3)]
-    trials = run(built, replace(QUICK, measure_runs=10, rounds=3))
+    trials = run(built, replace(QUICK, measure_runs=10, rounds=3, hopeless=1e9))
     assert [trial.samples for trial in trials] == [10] * 3
     order = [index for index, _, _ in seen]
     assert [order[start : start + 3] for start in (0, 3, 6)] == [[0, 1, 2], [1, 2, 0], [2, 0, 1]]
@@ -140,6 +140,17 @@ def test_F_one_sample_per_candidate_in_a_fixed_order_no_more(tmp_path: Path, mon
     for trial in trials:
         assert trial.quantiles is not None and trial.seconds == trial.quantiles[0]  # P50 first
         assert trial.quantiles[1] <= trial.quantiles[0] <= trial.quantiles[2] <= (trial.tail or 0)
+
+
+def test_a_hopeless_candidate_is_sampled_in_the_first_round_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = spy_on_samples(monkeypatch)
+    slow = made(tmp_path, 1, *["double"] * 400)
+    trials = run([made(tmp_path, 0, "double"), slow], replace(WARM, measure_runs=100, rounds=4))
+    assert outcomes(trials) == ["MEASURED", "MEASURED"]
+    assert [trial.samples for trial in trials] == [100, 25]
+    assert [index for index, _, _ in seen].count(1) == 1
 
 
 def test_a_used_up_budget_leaves_rows_that_say_so(tmp_path: Path) -> None:

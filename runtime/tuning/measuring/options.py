@@ -62,9 +62,10 @@ class MeasureOptions:
     everything; what is not measured by then has no time. candidate_seconds: most seconds, with overwriting caches and
     restoring arguments, for one candidate; at least `least_samples` are taken whatever that costs.
 
-    rounds: parts that a candidate's samples are taken in, in turn with the other candidates. first_limit: seconds
-    that the first launch of all may take. A launch of another candidate is taken for hung after ``hang_factor`` times
-    the estimate of the default, at least `hang_least` seconds.
+    rounds: parts that a candidate's samples are taken in, in turn with the other candidates. hopeless: how many times
+    as long as the best a candidate may take in the first round to be sampled in the others. first_limit: seconds that
+    the first launch of all may take. A launch of another candidate is taken for hung after ``hang_factor`` times the
+    estimate of the default, at least `hang_least` seconds.
 
     reset_to_zero, restore_value: parameters that are set to zero, or to what they were, before every launch; what is
     in/out is always restored. pre_hook, post_hook: called around every launch with a dict of the arguments (copies),
@@ -82,6 +83,7 @@ class MeasureOptions:
     candidate_seconds: float = 1.0
     least_samples: int = 20
     rounds: int = 5
+    hopeless: float = 2.0
     first_limit: float = 60.0
     hang_factor: float = 20.0
     hang_least: float = 2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -25,18 +26,34 @@ def measure_by_events(measurement: Measurement) -> None:
     """
     options = measurement.options
     counts = {item.key: event.repeat_count(options, item.known) for item in measurement.alive}
-    rounds = max(1, min(options.rounds, *counts.values()) if counts else 1)
-    for number in range(rounds):
-        alive = measurement.alive
-        for item in alive[number % max(1, len(alive)) :] + alive[: number % max(1, len(alive))]:
+    for number in range(max(1, options.rounds)):
+        for item in _in_turn(_hopeful(measurement), number):
             measurement.check_time()
-            warmup = event.warmup_count(options, item.known) if number == 0 else min(1, counts[item.key])
-            _sample(measurement, item, warmup, _share(counts[item.key], number, rounds))
+            count = _share(counts[item.key], number, options.rounds)
+            if count:
+                _sample(measurement, item, event.warmup_count(options, item.known) if number == 0 else 1, count)
+
+
+def _hopeful(measurement: Measurement) -> list[Measured]:
+    """Return the candidates that are worth more samples: all, until those of the first round rule some out."""
+    alive = measurement.alive
+    if not all(item.seconds for item in alive):
+        return alive
+    medians = [statistics.median(item.seconds) for item in alive]
+    most = measurement.options.hopeless * min(medians, default=0.0)
+    return [item for item, median in zip(alive, medians, strict=True) if median <= most]
+
+
+def _in_turn(items: list[Measured], number: int) -> list[Measured]:
+    """Return `items`, round `number` beginning with another one than the rounds before it."""
+    first = number % max(1, len(items))
+    return items[first:] + items[:first]
 
 
 def _share(count: int, number: int, rounds: int) -> int:
-    """Return how many of `count` launches fall into a round, so that all rounds together have them all."""
-    return count * (number + 1) // rounds - count * number // rounds
+    """Return how many of `count` launches fall into round `number`: the first ones have at least one each."""
+    used = max(1, min(count, rounds))
+    return count * (number + 1) // used - count * number // used if number < used else 0
 
 
 def _sample(measurement: Measurement, item: Measured, warmup: int, count: int) -> None:
