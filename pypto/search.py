@@ -63,6 +63,8 @@ class _Search:
     schedules: dict[tuple[Schedule, Point], tuple[str, Point] | None] = field(default_factory=dict)
     """What each schedule lowers to; None for those that do not."""
     notes: list[str] = field(default_factory=list)
+    failure: UserError | None = None
+    """Why not even the default can be built."""
 
     def default(self) -> None:
         """Enter what the compiler does untuned."""
@@ -148,6 +150,7 @@ class _Search:
         except UserError as error:
             outcome = Outcome.TOO_LARGE if error.name == "unified-buffer-full" else Outcome.COMPILE_FAILED
             self.reject(candidate, outcome, error.message)
+            self.failure = error if candidate.is_default else self.failure
             return None
         except CompilerBug as error:
             self.reject(candidate, Outcome.COMPILE_FAILED, str(error))
@@ -166,6 +169,8 @@ class _Search:
         return Candidates(tuple(self.usable.values()), tuple(self.rejected), tuple(self.notes))
 
     def empty(self) -> UserError:
+        if self.failure is not None:
+            return self.failure
         first = next((trial for trial in self.rejected if not trial.candidate.is_default), None)
         kernel = self.facts.kernel
         if first is None:

@@ -53,15 +53,24 @@ def _on_cpu(module: Module, layouts: Mapping[str, Layout], machine: Machine | No
 
 
 def _on_npu(module: Module) -> Lowered:
-    from pypto.ir.passes.manager import run_passes
-    from pypto.ir.passes.pipeline import NPU_PASSES
     from pypto.ir.printer import print_module
 
-    with settings(dump=""):
-        planned, _ = run_passes(module, NPU_PASSES)
+    planned = planned_module(module)
     text = print_module(with_schedule(planned, Schedule()))
     cores = [axis.extent for kernel in planned.kernels for axis in kernel.grid[:1] if isinstance(axis.extent, int)]
     return Lowered(_digest(text), block_dim=max(cores, default=1), on_chip=_peak(planned), planned=planned)
+
+
+@functools.lru_cache(maxsize=128)
+def planned_module(module: Module) -> Module:
+    """Return a module (level tile) at level planned, without dumps; what was planned lately is kept, since the search
+    and the model both ask for it.
+    """
+    from pypto.ir.passes.manager import run_passes
+    from pypto.ir.passes.pipeline import NPU_PASSES
+
+    with settings(dump=""):
+        return run_passes(module, NPU_PASSES)[0]
 
 
 def _peak(planned: Module) -> int:

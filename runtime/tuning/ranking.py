@@ -16,8 +16,9 @@ from pypto.runtime.tuning.candidate import Candidate, Outcome, Trial
 class Model(Protocol):
     """Predicts times without running anything."""
 
-    source: str
-    """Where its figures come from, such as ``modelled:cpu``."""
+    @property
+    def source(self) -> str:
+        """Where its figures come from, such as ``modelled:cpu``."""
 
     def predict(self, module: Module, schedule: Schedule) -> float:
         """Return seconds of one launch of `module` (level tile) under `schedule`."""
