@@ -198,6 +198,8 @@ class Session:
         built, failed = self._compile([c for c in ranked if c.key() not in before], folder)
         tried = [*known, *failed, *self._measure(built)]
         winner, tried = self._chosen(tried, built)
+        if winner.candidate.key() not in {item.candidate.key() for item in built}:  # measured by another search
+            built = [*built, *self._compile([winner.candidate], folder)[0]]
         result = self._result(winner, (*tried, *cut))
         self._keep(result, folder, built)
         return result
