@@ -91,6 +91,18 @@ def test_F_flush_inside_the_estimate_no_more_so_short_kernels_get_enough_repeats
     assert event.repeat_count(MeasureOptions(candidate_seconds=1.0), found) == pytest.approx(476, abs=1)
 
 
+def test_one_interruption_does_not_cost_the_repeats() -> None:
+    stream = Stream(flush=0.0, launch=1e-4)
+    plain, calls = stream.launch, [0]
+
+    def launch() -> None:
+        calls[0] += 1
+        stream.launch_seconds = 1e-2 if calls[0] == 3 else 1e-4
+        plain()
+
+    assert event.estimate(stream, launch, stream.restore, cold=False).launch == pytest.approx(1e-4)
+
+
 @pytest.mark.parametrize(("launch", "repeats", "warmup"), [(1.0, 1, 1), (0.05, 2, 1), (0.01, 10, 2), (0.001, 100, 25)])
 def test_counts_are_the_articles(launch: float, repeats: int, warmup: int) -> None:
     found = Estimate(launch, 0.0, 0.0)

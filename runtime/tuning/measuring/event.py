@@ -7,6 +7,7 @@ cost is measured apart, so that short kernels get as many repeats as they need.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
 
 from pypto.runtime.tuning.measuring.device import Device
@@ -19,13 +20,16 @@ Restore = Callable[[], None]
 
 
 def estimate(device: Device, launch: Launch, restore: Restore, cold: bool) -> Estimate:
-    """Return what a launch takes and, apart, what comes before it."""
+    """Return what a launch takes and, apart, what comes before it.
+
+    The median of 5, not their mean: one interruption would else cost most of the repeats.
+    """
     launch()
     device.synchronize()
     flush = _span(device, device.overwrite_cache) if cold else 0.0
     before = _span(device, restore)
     seconds = sample(device, launch, restore, ESTIMATE_RUNS, cold)
-    return Estimate(max(_SHORTEST, sum(seconds) / ESTIMATE_RUNS), flush, before)
+    return Estimate(max(_SHORTEST, statistics.median(seconds)), flush, before)
 
 
 def _span(device: Device, work: Callable[[], None]) -> float:

@@ -63,9 +63,9 @@ class MeasureOptions:
     restoring arguments, for one candidate; at least `least_samples` are taken whatever that costs.
 
     rounds: parts that a candidate's samples are taken in, in turn with the other candidates. hopeless: how many times
-    as long as the best a candidate may take in the first round to be sampled in the others. first_limit: seconds that
-    the first launch of all may take. A launch of another candidate is taken for hung after ``hang_factor`` times the
-    estimate of the default, at least `hang_least` seconds.
+    the best median the fastest launch of a candidate may take, for it to be sampled in the next round. first_limit:
+    seconds that the first launch of all may take. A launch of another candidate is taken for hung after
+    ``hang_factor`` times the estimate of the default, at least `hang_least` seconds.
 
     reset_to_zero, restore_value: parameters that are set to zero, or to what they were, before every launch; what is
     in/out is always restored. pre_hook, post_hook: called around every launch with a dict of the arguments (copies),

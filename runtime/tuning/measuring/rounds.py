@@ -17,6 +17,8 @@ from pypto.runtime.tuning.measuring.runner import SessionLost
 from pypto.runtime.tuning.profiler_files import ProfilerData, read_folder
 
 PROFILE_PREFIX = "pypto-profile-"
+SAMPLES_TO_GIVE_UP = 10
+"""Fewer samples may all be noise."""
 
 
 def measure_by_events(measurement: Measurement) -> None:
@@ -35,13 +37,12 @@ def measure_by_events(measurement: Measurement) -> None:
 
 
 def _hopeful(measurement: Measurement) -> list[Measured]:
-    """Return the candidates that are worth more samples: all, until those of the first round rule some out."""
+    """Return the candidates that are worth more samples: all, but those that even at their fastest are far off."""
     alive = measurement.alive
     if not all(item.seconds for item in alive):
         return alive
-    medians = [statistics.median(item.seconds) for item in alive]
-    most = measurement.options.hopeless * min(medians, default=0.0)
-    return [item for item, median in zip(alive, medians, strict=True) if median <= most]
+    most = measurement.options.hopeless * min((statistics.median(item.seconds) for item in alive), default=0.0)
+    return [item for item in alive if len(item.seconds) < SAMPLES_TO_GIVE_UP or min(item.seconds) <= most]
 
 
 def _in_turn(items: list[Measured], number: int) -> list[Measured]:
