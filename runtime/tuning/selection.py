@@ -24,6 +24,8 @@ CLOSE = 0.05
 MOST_CONFIRMED = 4
 """Candidates that are measured again, the best included."""
 
+BUSY = "the machine was busy when the best were measured again, so the better of both figures counts; "
+
 Remeasure = Callable[[Sequence[Candidate]], Sequence[Trial]]
 
 
@@ -68,7 +70,8 @@ def select(
 ) -> Selection:
     """Return the best of `trials`. The closest runners-up are measured again with it, in turns, and that decides.
 
-    Ties go to the first. Raises NothingMeasured when no row has a time.
+    When all of them are slower the second time, the machine was busy, and each one's better figure decides. Ties go to
+    the first. Raises NothingMeasured when no row has a time.
     """
     amount = work or Work(0.0, 0)
     ranked = _ranked(trials, metric, amount)
@@ -80,7 +83,10 @@ def select(
     again = _ranked(remeasure([trial.candidate for trial in close]), metric, amount)
     if not again:
         return Selection(ranked[0], "it could not be confirmed: no candidate gave a time the second time")
-    return Selection(again[0], _note(again, metric, amount), tuple(again))
+    note = ""
+    if cost(again[0], metric, amount) > _limit(ranked[0], metric, amount):
+        again, note = _ranked(_better(close, again, metric, amount), metric, amount), BUSY
+    return Selection(again[0], (note + _note(again, metric, amount)).removesuffix("; "), tuple(again))
 
 
 def _ranked(trials: Sequence[Trial], metric: str, work: Work) -> list[Trial]:
@@ -90,9 +96,20 @@ def _ranked(trials: Sequence[Trial], metric: str, work: Work) -> list[Trial]:
 
 def _close(ranked: Sequence[Trial], metric: str, work: Work) -> Sequence[Trial]:
     """Return the best and those that might be as good: near it, or with samples as fast as its median."""
-    best = ranked[0]
-    limit = cost(best, metric, work) * (1 + max(CLOSE, spread(best)))
+    limit = _limit(ranked[0], metric, work)
     return [trial for trial in ranked if cost(trial, metric, work) <= limit][:MOST_CONFIRMED]
+
+
+def _limit(best: Trial, metric: str, work: Work) -> float:
+    """Return the cost up to which a candidate might be as good as `best`."""
+    return cost(best, metric, work) * (1 + max(CLOSE, spread(best)))
+
+
+def _better(first: Sequence[Trial], again: Sequence[Trial], metric: str, work: Work) -> list[Trial]:
+    """Return for each candidate of `again` the better of its two rows."""
+    earlier = {trial.candidate.key(): trial for trial in first}
+    pairs = [(earlier[trial.candidate.key()], trial) for trial in again]
+    return [min(pair, key=lambda trial: cost(trial, metric, work)) for pair in pairs]
 
 
 def spread(trial: Trial) -> float:

@@ -49,6 +49,13 @@ def test_F_noise_decides_no_more_the_closest_are_run_again_and_that_decides() ->
     assert found.note == "" and len(found.confirmed) == 3
 
 
+def test_a_busy_second_measurement_does_not_spoil_the_first() -> None:
+    first = [row(0, 1.00e-3), row(1, 1.02e-3)]
+    found = select(first, Again(row(0, 9e-3), row(1, 8e-3)), work=WORK)
+    assert (found.winner.candidate, found.winner.seconds) == (making.candidate(0), 1.00e-3)
+    assert found.note.startswith("the machine was busy")
+
+
 def test_a_difference_inside_the_noise_is_said() -> None:
     first = [row(0, 1.00e-3), row(1, 1.01e-3)]
     found = select(first, Again(row(0, 1.00e-3, 0.03), row(1, 1.01e-3, 0.02)), work=WORK)
