@@ -16,6 +16,7 @@ from pypto.ir.engine.program import Flag, Program, Scenario, Step
 from pypto.ir.index import Bounds, Symbol, bounds
 from pypto.ir.nodes import Buffer, For, If, Kernel, Load, Statement, Store, regions, walk
 from pypto.ir.passes.footprint import whole_repeats
+from pypto.ir.passes.pipes import is_mixed
 from pypto.ir.passes.slots import turn_bounds
 from pypto.ir.verification.barriers import block_count, has_barriers
 
@@ -62,8 +63,14 @@ class Clocks:
     faults: list[Fault] = field(default_factory=list)
     races: int = 0
 
+    def number(self, pipe: str) -> int:
+        return NUMBERS[pipe]
+
+    def name(self, number: int) -> str:
+        return PIPES[number]
+
     def start(self, step: Step) -> None:
-        pipe = NUMBERS[step.pipe]
+        pipe = self.number(step.pipe)
         self.issued[pipe] += 1
         if step.in_order:
             self.known[pipe][pipe] = self.issued[pipe] - 1
@@ -91,7 +98,7 @@ class Clocks:
             for other, (position, statement) in others.items():
                 if known[other] < position:
                     name = piece[0]
-                    what = f"{PIPES[other]} and {step.pipe} race on {name}"
+                    what = f"{self.name(other)} and {self.name(pipe)} race on {name}"
                     self.faults.append(Fault(what, step.statement, statement))
                     self.races += 1
 
@@ -110,7 +117,7 @@ class Clocks:
 
     def lower_flag(self, step: Step) -> None:
         message = self.told[step.flag]
-        known = self.known[NUMBERS[step.pipe]]
+        known = self.known[self.number(step.pipe)]
         known[:] = map(max, known, message)
         event = self.lowered[step.flag] = self.event(step, lowered=True)
         if is_meeting(step.flag):
@@ -120,14 +127,14 @@ class Clocks:
                 others[event.pipe] = event.position
 
     def event(self, step: Step, lowered: bool) -> Event:
-        pipe = NUMBERS[step.pipe]
+        pipe = self.number(step.pipe)
         self.issued[pipe] += 1
         event = Event(step, lowered, pipe, self.issued[pipe], list(self.known[pipe]))
         self.events.append(event)
         return event
 
     def barrier(self, step: Step) -> None:
-        pipe = NUMBERS[step.pipe]
+        pipe = self.number(step.pipe)
         self.known[pipe][pipe] = self.issued[pipe]
 
 
@@ -220,6 +227,10 @@ def _possible(turns: tuple[int, ...], fewest: int, most: int | None, level: int,
 
 def observe(kernel: Kernel, scenario: Scenario) -> tuple[Clocks, list[Fault]]:
     """Return the observer of one run of `kernel` under `scenario`, and the faults."""
+    if is_mixed(kernel):
+        from pypto.ir.engine.groups import observe_group  # which builds on this module
+
+        return observe_group(kernel, scenario)
     clocks = Clocks(cells_of(kernel.buffers))
     faults = Machine(clocks).run(Program(kernel, scenario).steps())
     return clocks, clocks.faults + faults
@@ -251,6 +262,9 @@ def is_faulty(kernel: Kernel, races_only: bool = False) -> bool:
 
     With `races_only` flags may be misused: their ids are still to be chosen.
     """
+    if is_mixed(kernel):
+        runs = (observe(kernel, scenario) for scenario in sorted(scenarios(kernel), key=_length))
+        return any(clocks.races or (found and not races_only) for clocks, found in runs)
     cells = cells_of(kernel.buffers)
     for scenario in sorted(scenarios(kernel), key=_length):
         clocks = Clocks(cells)

@@ -82,7 +82,7 @@ class Machine:
         while queue and self.can_start(queue[0]):
             step = queue.popleft()
             self.begin(step)
-            if step.kind is Kind.WORK or step.kind is Kind.SET:
+            if step.kind in (Kind.WORK, Kind.SET, Kind.SIGNAL):
                 self.end(step)
             if step.kind is Kind.SET and self.queues[step.flag[1]]:
                 self.advance(step.flag[1])

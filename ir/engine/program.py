@@ -20,8 +20,8 @@ from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Load, Operation, 
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.independence import Independent, independent_loops
-from pypto.ir.passes.pipes import Access, Pipes
-from pypto.ir.passes.slots import of_name, rotations
+from pypto.ir.passes.pipes import VECTOR, Access, Pipes
+from pypto.ir.passes.slots import of_name, rotations, sub_blocks
 from pypto.ir.verification.barriers import BARRIERS
 from pypto.ir.verification.levels import barrier_flag
 
@@ -36,6 +36,8 @@ class Kind(Enum):
     WORK = "work"
     SET = "set"
     WAIT = "wait"
+    SIGNAL = "signal"
+    AWAIT = "await"
     BARRIER = "barrier"
 
 
@@ -71,7 +73,8 @@ class Scenario:
 
 @dataclass(slots=True)
 class Program:
-    """The instructions of one block of `kernel`, level *buffered* or below.
+    """The instructions of one block of `kernel`, level *buffered* or below; of one of its cores if it is mixed: `core`
+    is ``cube`` or ``vector``, `sub_block` the number of the vector core beside the cube core.
 
     `scenario` replaces trip counts and conditions; without it `symbols` must have a value for every grid axis and
     extent, and `scalars` for every scalar parameter.
@@ -81,9 +84,12 @@ class Program:
     scenario: Scenario | None = None
     symbols: dict[Symbol, int] = field(default_factory=dict)
     scalars: Mapping[str, Array] = field(default_factory=dict)
+    core: str = ""
+    sub_block: int = 0
     pipes: Pipes = field(init=False)
     buffers: dict[str, Buffer] = field(init=False)
     rotating: dict[str, For] = field(init=False)
+    spread: frozenset[str] = field(init=False)
     numbers: dict[int, int] = field(init=False)
     independent: Independent = field(init=False)
     accessed: dict[int, frozenset[Access]] = field(default_factory=dict)
@@ -99,6 +105,7 @@ class Program:
         loops = (item for item in walk(self.kernel.body) if isinstance(item, For))
         self.numbers = {id(loop): number for number, loop in enumerate(loops)}
         self.independent = independent_loops(self.kernel)
+        self.spread = sub_blocks(self.kernel)
 
     def steps(self) -> Iterator[Step]:
         if self.scenario is not None:
@@ -107,12 +114,17 @@ class Program:
 
     def body(self, body: tuple[Statement, ...]) -> Iterator[Step]:
         for statement in body:
-            if isinstance(statement, For):
+            if isinstance(statement, For) and statement.index.name in self.spread:
+                if self.core == VECTOR:
+                    self.symbols[statement.index] = self.sub_block
+                    yield from self.body(statement.body)
+            elif isinstance(statement, For):
                 yield from self.loop(statement)
             elif isinstance(statement, If):
                 yield from self.body(statement.then_body if self.takes(statement) else statement.else_body)
             elif isinstance(statement, Operation) and TABLE[statement.name].category is Category.SYNCHRONISATION:
-                yield self.synchronisation(statement)
+                if dict(statement.attributes).get("core", self.core) == self.core:
+                    yield self.synchronisation(statement)
             else:
                 yield from self.work(statement)
 
@@ -138,7 +150,10 @@ class Program:
             return range(evaluate(loop.start, self.symbols), evaluate(loop.stop, self.symbols), loop.step)
         known = {symbol: self.symbols.get(symbol, 0) for symbol in symbols(loop.start)}
         start = evaluate(loop.start, known)
-        return range(start, start + self.scenario.turns[self.numbers[id(loop)]] * loop.step, loop.step)
+        turns = self.scenario.turns[self.numbers[id(loop)]]
+        if self.core:  # regions are compared, which have to be real ones
+            turns = min(turns, max(0, -(-(evaluate(loop.stop, self.symbols) - start) // loop.step)))
+        return range(start, start + turns * loop.step, loop.step)
 
     def synchronisation(self, operation: Operation) -> Step:
         attributes = dict(operation.attributes)
@@ -149,12 +164,21 @@ class Program:
             if operation.name == "set_barrier":
                 return Step(Kind.SET, Pipe.MTE3.value, operation, meeting, turns=self.turns)
             return Step(Kind.WAIT, Pipe.S.value, operation, meeting, turns=self.turns)
+        if operation.name == "set_cross_flag":
+            return Step(Kind.SIGNAL, str(attributes["pipe"]), operation, self.cross_flag(operation), turns=self.turns)
+        if operation.name == "wait_cross_flag":
+            return Step(Kind.AWAIT, Pipe.S.value, operation, self.cross_flag(operation), turns=self.turns)
         number = attributes["id"]
         assert isinstance(number, int | Symbol | IndexOperation)
         flag = (str(attributes["source"]), str(attributes["destination"]), evaluate(number, self.symbols))
         if operation.name == "set_flag":
             return Step(Kind.SET, flag[0], operation, flag, turns=self.turns)
         return Step(Kind.WAIT, flag[1], operation, flag, turns=self.turns)
+
+    def cross_flag(self, operation: Operation) -> Flag:
+        number = operation.attribute("id")
+        assert isinstance(number, int)
+        return "", "", number
 
     def work(self, statement: Statement) -> Iterator[Step]:
         accesses = self.accessed.get(id(statement))
@@ -164,13 +188,17 @@ class Program:
             if self.scenario is None:
                 self.compute(statement)
             return
+        queue = next(iter(accesses)).pipe
+        if queue.core != self.core:
+            return
         names = [item.resource for item in accesses if item.resource in self.rotating]
         slots = {name: self.turn_of[id(self.rotating[name])] % self.buffers[name].depth for name in names}
         slots.update((item.resource, self.epochs[item.resource]) for item in accesses if item.resource in self.epochs)
-        pipe = next(iter(accesses)).pipe.value
+        pipe = queue.pipe.value
         in_order = self.pipes.in_order(statement)
         if self.scenario is not None:
-            yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, {}, {}, self.turns, in_order)
+            known = dict(self.symbols) if self.core else {}
+            yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, {}, self.turns, in_order)
             return
         registers = {value.name: self.registers[value.name] for value in _read(statement) if value.buffer is None}
         known = dict(self.symbols)

@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from pypto.ir.dtypes import BOOL
 from pypto.ir.engine.cores import Core, Meeting, blocks_of, run_all
+from pypto.ir.engine.groups import CORES, group_of
 from pypto.ir.engine.machine import Fault, Order
 from pypto.ir.engine.program import Array, Program, Step, concrete
 from pypto.ir.index import Bounds, Symbol, evaluate
 from pypto.ir.nodes import Buffer, Kernel, Load, Module, Operation, Space, Store, Value, walk
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.layout import row_multiple, storage_shape, stored_rank, strides, symbol_ranges
-from pypto.ir.passes.pipes import is_cube_space
+from pypto.ir.passes.pipes import is_cube_space, is_mixed
 from pypto.ir.passes.slots import of_name
 from pypto.ir.verification.barriers import has_barriers
 from pypto.ir.verification.levels import MEMORIES
@@ -262,6 +263,11 @@ def execute(kernel: Kernel, arrays: Mapping[str, Array], order: Order, symbols: 
     cores, meeting = list[Core](), Meeting(len(blocks))
     faults: list[Fault] = []
     for block in blocks:
+        if is_mixed(kernel):
+            observers = [_observer(kernel, arrays, random, order) for _ in CORES]
+            cores += group_of(kernel, observers, {**symbols, **block}, scalars)
+            faults += _finished(cores, order)
+            continue
         core = Core(_observer(kernel, arrays, random, order), meeting=meeting)
         core.load(Program(kernel, None, {**symbols, **block}, scalars).steps())
         cores.append(core)

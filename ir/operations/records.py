@@ -60,7 +60,12 @@ def view(name: str, infer: InferTypes, meaning: Meaning, text: str, *attributes:
 
 
 def synchronisation(
-    name: str, text: str, pipe: Pipe, *attributes: str, level: Level = Level.SYNCHRONISED
+    name: str,
+    text: str,
+    pipe: Pipe,
+    *attributes: str,
+    level: Level = Level.SYNCHRONISED,
+    optional: tuple[str, ...] = (),
 ) -> OperationDefinition:
     """An order between pipes or cores, from `level` on."""
     return OperationDefinition(
@@ -74,5 +79,6 @@ def synchronisation(
         (),
         attributes=attributes,
         pipe=pipe,
+        optional=optional,
         level=level,
     )

@@ -53,10 +53,20 @@ class Extents:
 def choose_cube_tiles(kernel: Kernel) -> Kernel:
     """Return `kernel`, one product, with the attribute ``cube_tile``: rows, columns, step and panel of its blocks."""
     product = the_product(kernel)
-    blocks = choose_blocks(extents_of(product), product.dtype, cube_cores(kernel), Schedule.of(kernel))
+    extents, share = extents_of(product), share_of(kernel)
+    if share is not None:
+        extents = replace(extents, batch=1, m=min(extents.m, share))
+    blocks = choose_blocks(extents, product.dtype, cube_cores(kernel), Schedule.of(kernel), share)
     attributes = dict(kernel.attributes)
     attributes["cube_tile"] = (blocks.rows, blocks.columns, blocks.step, blocks.panel)
     return replace(kernel, attributes=tuple(sorted(attributes.items())))
+
+
+def share_of(kernel: Kernel) -> int | None:
+    """Return the rows that a cube core goes through before its vector cores take over; None when it works alone."""
+    share = dict(kernel.attributes).get("share")
+    rows = share[2] if isinstance(share, tuple) else None
+    return rows if isinstance(rows, int) else None
 
 
 def the_product(kernel: Kernel) -> Product:
@@ -87,10 +97,11 @@ def rounded_up(extent: int, multiple: int) -> int:
     return -(-extent // multiple) * multiple
 
 
-def choose_blocks(extents: Extents, dtype: DType, cores: int, schedule: Schedule) -> Blocks:
-    """Return the blocks that take least time; `schedule` may ask for rows and columns (``tile_shape``) and a step
-    (``tile_k``), which are followed where they fit."""
-    found = list(_fitting(extents, dtype, schedule))
+def choose_blocks(extents: Extents, dtype: DType, cores: int, schedule: Schedule, share: int | None = None) -> Blocks:
+    """Return the blocks that take least time, whose rows divide `share` if there is one; `schedule` may ask for rows
+    and columns (``tile_shape``) and a step (``tile_k``), which are followed where they fit."""
+    found = [item for item in _fitting(extents, dtype, schedule) if share is None or share % item.rows == 0]
+    found = found or [item for item in _fitting(extents, dtype, Schedule()) if share is None or share % item.rows == 0]
     return min(found, key=lambda blocks: (_cycles(blocks, extents, dtype, cores), -blocks.rows * blocks.columns))
 
 

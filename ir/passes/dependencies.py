@@ -17,7 +17,7 @@ from pypto.ir.nodes import Buffer, For, Kernel, Pipe, Statement, regions
 from pypto.ir.passes.footprint import whole_repeats
 from pypto.ir.passes.independence import Independent, independent_loops
 from pypto.ir.passes.pipes import Access, Pipes, Queue
-from pypto.ir.passes.slots import depth_in, of_name, rotations
+from pypto.ir.passes.slots import depth_in, of_name, rotations, sub_blocks
 
 Knowledge = dict[Queue, Counter[Queue]]
 Pair = tuple[Queue, Queue]
@@ -44,8 +44,15 @@ class FlagPlan:
     turns: int = 1
 
     @property
+    def crosses(self) -> bool:
+        """Whether the flag goes from one kind of core to the other: such flags count."""
+        return self.source.core != self.destination.core
+
+    @property
     def widths(self) -> tuple[int, ...]:
         """How many ids the flag may use in turn, best first."""
+        if self.crosses:
+            return (1,)
         if self.distance:
             return (self.distance,)
         return tuple(dict.fromkeys((1, self.turns)))
@@ -76,6 +83,8 @@ class Planner:
     independent: Independent = field(init=False)
     numbers: dict[int, int] = field(default_factory=dict)
     outermost: dict[int, int] = field(default_factory=dict)
+    spread: frozenset[str] = field(init=False)
+    queues: set[Queue] = field(default_factory=set)
     plan: Plan = field(default_factory=Plan)
 
     def __post_init__(self) -> None:
@@ -84,6 +93,7 @@ class Planner:
         self.buffers = of_name(self.kernel.buffers)
         self.overlapping = overlapping(self.kernel)
         self.independent = independent_loops(self.kernel)
+        self.spread = sub_blocks(self.kernel)
 
     def number(self, body: tuple[Statement, ...], outermost: int | None = None) -> None:
         """Number all statements in program order, by their identity; note the outermost statement around each."""
@@ -95,10 +105,20 @@ class Planner:
 
     def touches(self, statement: Statement) -> frozenset[Access]:
         own = self.extra.get(self.numbers[id(statement)], frozenset()) | self.pipes.accesses(statement)
+        self.queues.update(access.pipe for access in own)
         inner = [self.touches(item) for body in regions(statement) for item in body]
         return own.union(*inner)
 
+    def flat(self, body: tuple[Statement, ...]) -> Iterator[Statement]:
+        """Yield the statements of a body as one core runs them: what it shares with its twin is no loop for it."""
+        for statement in body:
+            if isinstance(statement, For) and statement.index.name in self.spread:
+                yield from self.flat(statement.body)
+            else:
+                yield statement
+
     def body(self, body: tuple[Statement, ...], loop: For | None = None) -> None:
+        body = tuple(self.flat(body))
         scan = Scan(self, body, [self.touches(statement) for statement in body], loop)
         for position, statement in enumerate(body):
             scan.forward(position)
@@ -205,11 +225,16 @@ class Scan:
         self.learn(destination, source, setter + (turn - distance) * len(self.body))
 
     def learn(self, destination: Queue, source: Queue, setter: int) -> None:
-        """What the setting pipe knew after statement `setter`, and that it has run."""
-        known = self.known[destination]
-        for pipe, position in self.told[source, setter].items():
-            known[pipe] = max(known[pipe], position)
-        known[source] = max(known[source], setter + 1)
+        """What the setting pipe knew after statement `setter`, and that it has run. Waiting for another core holds up
+        all pipes, which know it then."""
+        learning = [destination]
+        if source.core != destination.core:
+            learning = [queue for queue in self.planner.queues if queue.core == destination.core]
+        for queue in learning:
+            known = self.known[queue]
+            for pipe, position in self.told[source, setter].items():
+                known[pipe] = max(known[pipe], position)
+            known[source] = max(known[source], setter + 1)
 
     def finish(self, position: int, shift: int) -> None:
         """Remember what each pipe that worked on this statement knows now."""

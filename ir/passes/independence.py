@@ -1,6 +1,7 @@
 """Loops whose turns touch different elements of an array: no flag need order those turns for its sake.
 
-The attribute ``independent`` of a kernel names the loops that are so for all arrays, by their indices. For other loops,
+The attribute ``independent`` of a kernel names the loops that are so for all arrays, by their indices, but for those
+that ``reused`` names with the loop: workspaces whose parts each turn uses again. For other loops,
 an array is so when on one axis every load and store of it in the body has one range that moves by at least its length
 from turn to turn.
 """
@@ -19,12 +20,16 @@ def independent_loops(kernel: Kernel) -> Independent:
     """Return for each loop of `kernel` the arrays of which its turns touch different elements."""
     names = dict(kernel.attributes).get("independent", ())
     everywhere = set(names) if isinstance(names, tuple) else set()
+    reused = dict(kernel.attributes).get("reused", ())
+    assert isinstance(reused, tuple)
     loops = [item for item in walk(kernel.body) if isinstance(item, For)]
     ranges = symbol_ranges(kernel) if loops else {}
     found: Independent = {}
     for loop in loops:
         regions = _regions(loop)
-        kept = [name for name, items in regions.items() if loop.index.name in everywhere or _moves(loop, items, ranges)]
+        stays = {name for name in regions if (loop.index.name, name) in reused}
+        moving = {name: items for name, items in regions.items() if name not in stays}
+        kept = [name for name, items in moving.items() if loop.index.name in everywhere or _moves(loop, items, ranges)]
         found[id(loop)] = tuple(f"gm:{name}" for name in kept)
     return found
 

@@ -9,14 +9,15 @@ get one slot less and the kernel's attribute ``notes`` says so.
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from pypto.ir.base.errors import CompilerBug
+from pypto.ir.base.errors import CompilerBug, UserError
 from pypto.ir.engine.clocks import Event, is_faulty, observe, scenarios
 from pypto.ir.index import Index, add
-from pypto.ir.nodes import For, If, Kernel, Level, Operation, Statement, walk
+from pypto.ir.nodes import Attribute, For, If, Kernel, Level, Operation, Statement, walk
 from pypto.ir.passes.dependencies import FlagPlan, Plan, plan_of
 from pypto.ir.passes.layout import symbol_ranges
 from pypto.ir.passes.manager import Pass
@@ -24,6 +25,7 @@ from pypto.ir.passes.pipes import Access, Pipes, Queue
 from pypto.ir.passes.remove_implied import needed_plan, without_barrier, without_flag
 from pypto.ir.passes.rotate_buffers import noted
 from pypto.ir.passes.slots import slot
+from pypto.ir.verification.cross_flags import LARGEST_CROSS_FLAG
 
 IDS = 6
 """Flag ids of a pair of pipes: the hardware has 8, 6 and 7 are reserved in static-tensor style."""
@@ -84,15 +86,20 @@ def synchronised(kernel: Kernel, extra: Extra | None = None) -> Kernel | None:
 
 
 def order(kernel: Kernel, start: Extra | None = None) -> tuple[Plan, list[Ids]] | None:
-    """Return the flags and barriers of `kernel` and the ids of the flags, or None when ids run out."""
+    """Return the flags and barriers of `kernel` and the ids of the flags, or None when ids run out.
+
+    A plan takes the turns of a loop as one sequence, but slots begin anew whenever an inner loop is entered: the clocks
+    have the last word.
+    """
     extra: Extra = dict(start or {})
     for _ in range(ATTEMPTS):
         plan = plan_of(kernel, extra)
-        if start is None:
+        if not extra:
             plan = needed_plan(kernel, plan, unnumbered)
         ids, unplaced = choose_ids(plan, traces(kernel, plan))
         if unplaced is None:
-            return trimmed(kernel, plan, ids) if extra else (plan, ids)
+            found = trimmed(kernel, plan, ids) if extra else (plan, ids)
+            return None if is_faulty(placed(kernel, *found)) else found
         if not relax(plan, unplaced, extra):
             return None
     return None
@@ -144,7 +151,13 @@ def choose_ids(plan: Plan, traces_: list[Turns]) -> tuple[list[Ids], FlagPlan | 
     """Return the ids of each flag, and the first flag that finds none."""
     groups: dict[tuple[Queue, Queue], list[Group]] = defaultdict(list)
     ids: list[Ids] = []
+    crossing = itertools.count()
     for number, flag in enumerate(plan.flags):
+        if flag.crosses:
+            ids.append(Ids(next(crossing), 1))
+            if ids[-1].first > LARGEST_CROSS_FLAG:
+                raise UserError("cross-flags", None, limit=LARGEST_CROSS_FLAG + 1)
+            continue
         pair = groups[flag.source, flag.destination]
         group = _shared(plan, flag, number, pair, traces_) or _own(flag, number, pair, traces_)
         if group is None:
@@ -240,13 +253,14 @@ class _Placer:
         self.ranges = symbol_ranges(kernel) if any(item.width > 1 for item in ids) else {}
         for flag, numbers in zip(plan.flags, ids, strict=True):
             number = self.turning(flag, numbers)
-            self.before[flag.waiter].append(_flag("wait_flag", flag, number))
-            self.after[flag.setter].append(_flag("set_flag", flag, number))
+            self.before[flag.waiter].append(_wait(flag, number))
+            self.after[flag.setter].append(_set(flag, number))
         for flag, numbers in zip(plan.flags, ids, strict=True):
             if flag.outermost is not None:
-                every = range(numbers.first, numbers.first + numbers.width)
-                self.before[flag.outermost] += [_flag("set_flag", flag, number) for number in every]
-                self.after[flag.outermost][:0] = [_flag("wait_flag", flag, number) for number in every]
+                every = [numbers.first + number for number in range(numbers.width)]
+                every = every * flag.distance if flag.crosses else every
+                self.before[flag.outermost] += [_set(flag, number) for number in every]
+                self.after[flag.outermost][:0] = [_wait(flag, number) for number in every]
         for statement, pipes in plan.barriers.items():
             self.before[statement] += [_barrier(pipe) for pipe in sorted(pipes, key=lambda pipe: pipe.value)]
 
@@ -276,13 +290,33 @@ class _Placer:
         return statement
 
 
+def _set(flag: FlagPlan, number: Index) -> Operation:
+    if flag.crosses:
+        place = (("core", flag.source.core), ("id", number), ("pipe", flag.source.pipe.value))
+        return Operation("set_cross_flag", (), (), place)
+    return _flag("set_flag", flag, number)
+
+
+def _wait(flag: FlagPlan, number: Index) -> Operation:
+    if flag.crosses:
+        return Operation("wait_cross_flag", (), (), (("core", flag.destination.core), ("id", number)))
+    return _flag("wait_flag", flag, number)
+
+
 def _flag(name: str, flag: FlagPlan, number: Index) -> Operation:
-    attributes = (("destination", flag.destination.pipe.value), ("id", number), ("source", flag.source.pipe.value))
+    core: tuple[tuple[str, Attribute], ...] = (("core", flag.source.core),) if flag.source.core else ()
+    attributes = (
+        *core,
+        ("destination", flag.destination.pipe.value),
+        ("id", number),
+        ("source", flag.source.pipe.value),
+    )
     return Operation(name, (), (), attributes)
 
 
 def _barrier(pipe: Queue) -> Operation:
-    return Operation("pipe_barrier", (), (), (("pipe", pipe.pipe.value),))
+    core: tuple[tuple[str, Attribute], ...] = (("core", pipe.core),) if pipe.core else ()
+    return Operation("pipe_barrier", (), (), (*core, ("pipe", pipe.pipe.value)))
 
 
 INSERT_SYNCHRONISATION = Pass("insert_synchronisation", Level.BUFFERED, Level.SYNCHRONISED, insert_synchronisation)

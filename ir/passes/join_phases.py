@@ -232,7 +232,7 @@ class _Join:
         kernel = self.on_grid(kernel)
         before = self.whole
         if before is not None:
-            kernel = _apart_buffers(kept_apart(kernel, before), before)
+            kernel = apart_buffers(kept_apart(kernel, before), before)
         body = kernel.body
         if participating < self.blocks:
             condition = Condition(kernel.grid[0].symbol, "<", participating)
@@ -244,7 +244,7 @@ class _Join:
             self.whole = replace(kernel, body=together)
         else:
             joined, buffers = joined_parts(before, kernel, together), before.buffers + kernel.buffers
-            self.whole = replace(joined, buffers=buffers, attributes=_attributes(joined, kernel))
+            self.whole = replace(joined, buffers=buffers, attributes=joined_attributes(joined, kernel))
 
     def on_grid(self, kernel: Kernel) -> Kernel:
         """Return `kernel` with the grid of the whole, of which it may use the first blocks only."""
@@ -264,7 +264,7 @@ class _Join:
         return replace(self.whole, body=tuple(body))
 
 
-def _attributes(joined: Kernel, phase: Kernel) -> tuple[tuple[str, Attribute], ...]:
+def joined_attributes(joined: Kernel, phase: Kernel) -> tuple[tuple[str, Attribute], ...]:
     """Return the attributes of what was joined, with the loops of `phase` whose turns are independent."""
     attributes, own = dict(joined.attributes), dict(phase.attributes)
     for name in ("independent", "notes"):
@@ -282,7 +282,7 @@ def _free_symbol(kernel: Kernel) -> Symbol:
     return Symbol(next(name for name in names if name not in taken))
 
 
-def _apart_buffers(kernel: Kernel, other: Kernel) -> Kernel:
+def apart_buffers(kernel: Kernel, other: Kernel) -> Kernel:
     """Return `kernel` with buffers that have other names than those of `other`."""
     taken = {buffer.name for buffer in other.buffers}
     names: dict[str, str] = {}

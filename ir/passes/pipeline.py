@@ -12,9 +12,11 @@ from pypto.ir.passes.fold_constants import FOLD_CONSTANTS
 from pypto.ir.passes.fold_identities import FOLD_IDENTITIES
 from pypto.ir.passes.hoist_invariants import HOIST_INVARIANTS
 from pypto.ir.passes.insert_synchronisation import INSERT_SYNCHRONISATION
+from pypto.ir.passes.join_cores import JOIN_CORES
 from pypto.ir.passes.join_phases import JOIN_PHASES
 from pypto.ir.passes.manager import ModulePass, Pass
 from pypto.ir.passes.plan_addresses import PLAN_ADDRESSES
+from pypto.ir.passes.plan_cores import PLAN_CORES
 from pypto.ir.passes.remove_common import REMOVE_COMMON
 from pypto.ir.passes.remove_dead import REMOVE_DEAD
 from pypto.ir.passes.rotate_buffers import ROTATE_BUFFERS
@@ -35,9 +37,11 @@ NPU_PASSES: tuple[Pass | ModulePass, ...] = (
     FOLD_IDENTITIES,
     REMOVE_COMMON,
     again(REMOVE_DEAD),
+    PLAN_CORES,
     CHOOSE_TILES,
     HOIST_INVARIANTS,
     ASSIGN_BUFFERS,
+    JOIN_CORES,
     JOIN_PHASES,
     ROTATE_BUFFERS,
     PLAN_ADDRESSES,

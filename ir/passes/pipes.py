@@ -34,7 +34,6 @@ from pypto.ir.passes.forms import by_elements, is_alias, is_dense
 from pypto.ir.passes.layout import Ranges, row_multiple, stored_rank, symbol_ranges
 from pypto.ir.passes.limits import ASCEND_910B1
 
-
 CUBE = "cube"
 VECTOR = "vector"
 
@@ -67,6 +66,11 @@ def is_cube_space(space: Space) -> bool:
     return space not in (Space.UB, Space.GM)
 
 
+def is_mixed(kernel: Kernel) -> bool:
+    """Return whether `kernel` runs on a cube core and the vector cores beside it."""
+    return len({is_cube_space(buffer.space) for buffer in kernel.buffers}) > 1
+
+
 @dataclass(frozen=True, slots=True)
 class Pipes:
     """Answers for the statements of one kernel at level *buffered* or below."""
@@ -82,7 +86,8 @@ class Pipes:
         spaces = {is_cube_space(buffer.space) for buffer in kernel.buffers}
         buffers = {buffer.name: buffer for buffer in kernel.buffers}
         ranges = symbol_ranges(kernel) if True in spaces else {}
-        return Pipes({item.name: item for item in kernel.parameters}, row_multiple(kernel), buffers, ranges, len(spaces) > 1)
+        parameters = {item.name: item for item in kernel.parameters}
+        return Pipes(parameters, row_multiple(kernel), buffers, ranges, is_mixed(kernel))
 
     def is_cube(self, statement: Statement) -> bool:
         """Return whether the cube core runs `statement` or, for a loop or branch, anything in it."""

@@ -7,17 +7,43 @@ at each entry, uses slot k % d.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from pypto.ir.index import Bounds, Index, Symbol, bounds, floor_divide, make, subtract
 from pypto.ir.nodes import Buffer, For, Kernel, Statement, Value, operands, regions, results
 
 Path = tuple[For, ...]
 
+SUB_BLOCKS = 2
+"""Vector cores that work beside one cube core."""
+
+
+def sub_blocks(kernel: Kernel) -> frozenset[str]:
+    """Return the indices of the loops whose turns run on the vector cores beside a cube core, each on one of them.
+
+    For such a core that loop is none: it runs the body once.
+    """
+    names = dict(kernel.attributes).get("sub_blocks", ())
+    return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, tuple) else frozenset()
+
+
+def as_one_core(body: tuple[Statement, ...], spread: frozenset[str]) -> tuple[Statement, ...]:
+    """Return `body` as a vector core beside a cube core runs it: loops over such cores are none for it."""
+    made: list[Statement] = []
+    for statement in body:
+        if isinstance(statement, For) and statement.index.name in spread:
+            made += as_one_core(statement.body, spread)
+        elif isinstance(statement, For):
+            made.append(replace(statement, body=as_one_core(statement.body, spread)))
+        else:
+            made.append(statement)
+    return tuple(made)
+
 
 def loops_around(kernel: Kernel) -> dict[str, Path]:
     """Return for each buffer the loops around everything that touches it, outermost first."""
     found: dict[str, Path] = {}
-    _visit(kernel.body, (), found)
+    _visit(kernel.body, (), found, sub_blocks(kernel))
     return found
 
 
@@ -68,14 +94,15 @@ def touched(statement: Statement) -> Iterator[Value]:
         yield from statement.carried
 
 
-def _visit(body: tuple[Statement, ...], path: Path, found: dict[str, Path]) -> None:
+def _visit(body: tuple[Statement, ...], path: Path, found: dict[str, Path], spread: frozenset[str]) -> None:
     for statement in body:
         for value in touched(statement):
             if value.buffer is not None:
                 found[value.buffer] = _common(found.get(value.buffer, path), path)
-        inner = (*path, statement) if isinstance(statement, For) else path
+        turning = isinstance(statement, For) and statement.index.name not in spread
+        inner = (*path, statement) if turning and isinstance(statement, For) else path
         for region in regions(statement):
-            _visit(region, inner, found)
+            _visit(region, inner, found, spread)
 
 
 def _common(left: Path, right: Path) -> Path:

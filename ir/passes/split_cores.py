@@ -2,8 +2,9 @@
 
 Cube and vector cores meet in global memory only. Work is numbered by *phase*: products have odd numbers, everything
 else even ones, and what a phase reads of others comes from earlier ones, through workspaces: intermediate arrays of
-the module, meant to stay in L2. Vector work is done as late as it can be, which keeps workspaces few; loads of
-arguments, constants and numbers are repeated where they are needed.
+the module, meant to stay in L2. Vector work is done as late as it can be, which keeps workspaces few, but
+for what only prepares arguments for products; loads of arguments, constants and numbers are repeated where they are
+needed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from pypto.ir.axes import Axis, analyse
 from pypto.ir.base.errors import UserError
 from pypto.ir.index import Extent
 from pypto.ir.nodes import (
@@ -41,6 +43,8 @@ from pypto.ir.passes.products import Product, Products, is_plain
 
 CORE = "core"
 CUBE = "cube"
+ROWS = "rows_of"
+"""Attribute of parts whose rows belong together: the name of the kernel that they were made from."""
 
 
 def split_cores(module: Module) -> Module:
@@ -107,7 +111,7 @@ class Splitter:
         prepared = {0 for product in self.products for item in product.sources if self.is_made(item.base)}
         for phase in prepared | {self.phases[id(item)] for item in self.vector_statements()}:
             made.append((phase, self.vector_part(phase)))
-        return [kernel for _, kernel in sorted(made, key=lambda item: item[0])]
+        return with_common_rows(self.kernel, [kernel for _, kernel in sorted(made, key=lambda item: item[0])])
 
     # phases
 
@@ -174,7 +178,8 @@ class Splitter:
         wanted: dict[str, int] = {}
         for product in self.products:
             for source in product.sources:
-                self.want(wanted, source.base.name, self.phases[id(product.matmul)] - 1)
+                early = self.homes.get(source.base.name) == 0
+                self.want(wanted, source.base.name, 0 if early else self.phases[id(product.matmul)] - 1)
         for statement in reversed(self.kernel.body):
             if id(statement) not in self.phases or id(statement) in owned:
                 continue
@@ -327,6 +332,28 @@ def _touches(parameter: Parameter, body: tuple[Statement, ...]) -> bool:
         item.source if isinstance(item, Load) else item.target for item in walk(body) if isinstance(item, Load | Store)
     }
     return parameter.name in names
+
+
+def with_common_rows(kernel: Kernel, parts: list[Kernel]) -> list[Kernel]:
+    """Return `parts` with the attribute ``rows_of`` on those that go through the same rows as the last one: whatever
+    they store has its rows, each made from the same row of what the others store."""
+    body = tuple(item for part in parts for item in part.body)
+    arrays = {item.name: item for part in parts for item in part.parameters}
+    analysis = analyse(replace(kernel, parameters=tuple(arrays.values()), body=body))
+
+    def rows(part: Kernel) -> set[tuple[Axis, ...]]:
+        stores = [item for item in walk(part.body) if isinstance(item, Store)]
+        return {analysis.classes_of(f"%{item.value.name}")[:-1] for item in stores}
+
+    last = rows(parts[-1])
+    (axes,) = last if len(last) == 1 else ((),)
+    if kernel.grid or not axes or not all(map(analysis.splittable, axes)) or len(set(axes)) < len(axes):
+        return parts
+    return [_with_rows(part, kernel.name) if rows(part) == last else part for part in parts]
+
+
+def _with_rows(part: Kernel, name: str) -> Kernel:
+    return replace(part, attributes=tuple(sorted((*part.attributes, (ROWS, name)))))
 
 
 def _used(parameter: Parameter, body: tuple[Statement, ...]) -> Parameter:

@@ -1,4 +1,4 @@
-"""Rules of the cube core, from level *buffered* on: which memory each operand lies in, and what stores take from L0C."""
+"""Rules of the cube core, from level *buffered* on: the memory of each operand, and what stores take from L0C."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ def _check_in_place(operation: Operation) -> None:
 
 def _check_conversions(kernel: Kernel, buffers: dict[str, Buffer]) -> None:
     """What a fixpipe makes goes to stores only, and stores take from L0C only what a fixpipe made."""
-    made = {item.results[0].name: item for item in walk(kernel.body) if getattr(item, "name", "") == "fixpipe"}
+    operations = [item for item in walk(kernel.body) if isinstance(item, Operation) and item.name == "fixpipe"]
+    made = {item.results[0].name: item for item in operations}
     stored: set[str] = set()
     for statement in walk(kernel.body):
         for value in operands(statement):
@@ -93,4 +94,4 @@ def _check_conversions(kernel: Kernel, buffers: dict[str, Buffer]) -> None:
             stored.add(value.name)
     for name, operation in made.items():
         if name not in stored:
-            raise Violation("fixpipe-use", operation, value=operation.results[0])  # type: ignore[union-attr]
+            raise Violation("fixpipe-use", operation, value=operation.results[0])

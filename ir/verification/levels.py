@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pypto.ir.index import IndexOperation
 from pypto.ir.liveness import live_spans, meet
 from pypto.ir.nodes import Attribute, Buffer, For, If, Kernel, Level, Operation, Pipe, Space, Statement
+from pypto.ir.passes.slots import as_one_core, sub_blocks
 from pypto.ir.printer import attribute_text
 from pypto.ir.verification.violation import Violation
 
@@ -70,7 +71,7 @@ def show_flag(flag: Flag) -> str:
 
 def check_flags(kernel: Kernel) -> None:
     """Raise Violation unless flags (binary) are set and waited for in turn on every way through the kernel."""
-    raised = _flags_after(kernel.body, frozenset())
+    raised = _flags_after(as_one_core(kernel.body, sub_blocks(kernel)), frozenset())
     for flag in sorted(raised):
         raise Violation("flag-leaked", kernel, flag=show_flag(flag))
 

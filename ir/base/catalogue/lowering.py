@@ -9,6 +9,10 @@ ENTRIES: dict[str, Entry] = {
         "kernel {kernel} is planned for the cube cores, for which no AscendC is generated",
         "read its plan with `to_text('planned')`, or run it with target='cpu'",
     ),
+    "cross-flags": Entry(
+        "the cube and vector cores of one kernel hand more values to each other than there are flags ({limit})",
+        "split the kernel into several, each with fewer matrix products",
+    ),
     "cube-matrix": Entry(
         "the cube core works on matrices: {shape} has other long axes than the last two, or they do not fit",
         "give ranges of extent 1 for all axes but the last two",

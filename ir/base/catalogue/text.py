@@ -173,8 +173,8 @@ _LEVELS: dict[str, Entry] = {
     ),
     "cross-flag": Entry(
         "flag {id} between cube and vector cores {what}",
-        "set_cross_flag and wait_cross_flag stand in pairs on every way through the kernel: what one kind of core counts "
-        "up, the other waits for",
+        "set_cross_flag and wait_cross_flag stand in pairs on every way through the kernel: what one kind of core "
+        "counts up, the other waits for",
     ),
     "sub-blocks": Entry(
         "the loop over {index} is to run on the {count} vector cores beside a cube core",
