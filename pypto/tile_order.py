@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pypto.graph import Graph
 from pypto.ir.base.locations import Location
 from pypto.links import Link, Wait
 from pypto.program import Program
-from pypto.tile_regions import StageTiles, conflicts, stage_tiles
-
-Pairs = NDArray[np.bool_]
-"""Which tiles of one stage (rows) come before which tiles of another (columns)."""
+from pypto.tile_pairs import Meetings, Order, meetings
+from pypto.tile_regions import StageTiles, stage_tiles
 
 StagePair = tuple[int, int]
 HAZARDS = {(True, False): "read-after-write", (False, True): "write-after-read", (True, True): "write-after-write"}
@@ -32,7 +27,7 @@ class Hazard:
     second: int
     array: str
     kind: str
-    pairs: Pairs
+    pairs: Meetings
     first_location: Location
     second_location: Location
 
@@ -74,43 +69,37 @@ def _between(first: int, one: StageTiles, second: int, other: StageTiles) -> Ite
             kind = HAZARDS.get((before.is_write, after.is_write))
             if kind is None or before.array != after.array:
                 continue
-            hazard = Hazard(first, second, after.array, kind, conflicts(before, after), before.location, after.location)
+            pairs = meetings(before.boxes, after.boxes)
+            hazard = Hazard(first, second, after.array, kind, pairs, before.location, after.location)
             key = after.array, kind
             if key in found:
                 hazard = _merged(found[key], hazard)
-            if hazard.pairs.any():
+            if hazard.pairs:
                 found[key] = hazard
     yield from found.values()
 
 
 def _merged(one: Hazard, other: Hazard) -> Hazard:
-    return Hazard(
-        one.first, one.second, one.array, one.kind, one.pairs | other.pairs, one.first_location, one.second_location
-    )
+    return replace(one, pairs=one.pairs | other.pairs)
 
 
 # -- order
 
 
-def link_pairs(link: Link, graph: Graph, counts: Sequence[int]) -> Pairs:
+def link_order(link: Link, graph: Graph, counts: Sequence[int]) -> Order:
     """Return which tiles a link orders. An array that is put together meets all its producers' tiles first."""
     rows, columns = counts[link.source], counts[link.destination]
     joined = any((join.destination, join.buffer) == link.destination_port for join in graph.joins)
-    if joined or rows != columns:
-        return np.ones((rows, columns), np.bool_)
-    return np.eye(rows, dtype=np.bool_)
+    return Order.all(rows, columns) if joined or rows != columns else Order.same(rows)
 
 
-def wait_pairs(wait: Wait, number: int, tiles: range, counts: Sequence[int]) -> Pairs:
+def wait_order(wait: Wait, number: int, tiles: range, counts: Sequence[int]) -> Order:
     """Return which tiles of stage `number` a barrier puts before which of the stage after it."""
     rows, columns = counts[number], counts[wait.after[0]]
-    pairs = np.zeros((rows, columns), np.bool_)
     if wait.picks is None:
-        pairs[_part(tiles, rows), _part(wait.after[1], columns)] = True
-        return pairs
-    for tile, read in wait.picks:
-        pairs[min(read, rows - 1), min(tile, columns - 1)] = True
-    return pairs
+        return Order.part(rows, columns, _part(tiles, rows), _part(wait.after[1], columns))
+    first = [min(read, rows - 1) for _, read in wait.picks]
+    return Order.of(rows, columns, first, [min(tile, columns - 1) for tile, _ in wait.picks])
 
 
 def _part(tiles: range, count: int) -> slice:
@@ -118,43 +107,72 @@ def _part(tiles: range, count: int) -> slice:
     return slice(0, 1) if count == 1 else slice(tiles.start, tiles.stop)
 
 
-def direct_edges(graph: Graph, counts: Sequence[int]) -> dict[StagePair, Pairs]:
+def direct_edges(graph: Graph, counts: Sequence[int]) -> Edges:
     """Return which tiles are ordered directly, by links and barriers, for each pair of stages."""
-    edges: dict[StagePair, Pairs] = {}
+    edges = Edges()
     for link in graph.links:
-        _add(edges, (link.source, link.destination), link_pairs(link, graph, counts))
+        edges.add((link.source, link.destination), link_order(link, graph, counts))
     for wait in graph.waits:
         for number, tiles in wait.before:
-            _add(edges, (number, wait.after[0]), wait_pairs(wait, number, tiles, counts))
+            edges.add((number, wait.after[0]), wait_order(wait, number, tiles, counts))
     return edges
 
 
-def _add(edges: dict[StagePair, Pairs], key: StagePair, pairs: Pairs) -> None:
-    edges[key] = edges[key] | pairs if key in edges else pairs
+@dataclass(slots=True)
+class Edges:
+    """Direct orders between stages, by the later one and the earlier one, and through others when asked for."""
+
+    into: dict[int, dict[int, Order]] = field(default_factory=dict)
+    known: dict[StagePair, Order | None] = field(default_factory=dict)
+
+    def add(self, key: StagePair, order: Order) -> None:
+        """Add to what is ordered directly; stages after ``key[1]`` must not have been asked about yet."""
+        before = self.into.setdefault(key[1], {})
+        before[key[0]] = before[key[0]] | order if key[0] in before else order
+        self.known = {pair: found for pair, found in self.known.items() if pair[1] != key[1]}
+
+    def without(self, key: StagePair) -> Edges:
+        """Return the edges without the direct ones of a pair of stages."""
+        kept = {other: order for other, order in self.into[key[1]].items() if other != key[0]}
+        return Edges({**self.into, key[1]: kept})
+
+    def through(self, first: int, second: int) -> Order | None:
+        """Return which tiles of stage `first` come before which of `second`, through any number of tiles between."""
+        for middle in self.between(first, second):
+            self.known[first, middle] = self.found(first, middle)
+        return self.known[first, second]
+
+    def between(self, first: int, second: int) -> list[int]:
+        """Return the stages from which `second` can be reached and that are not known yet, in order, itself last."""
+        seen, pending = {second}, [second]
+        while pending:
+            stage = pending.pop()
+            if (first, stage) in self.known:
+                continue
+            earlier = {other for other in self.into.get(stage, ()) if other > first} - seen
+            seen |= earlier
+            pending += earlier
+        return sorted(stage for stage in seen if (first, stage) not in self.known)
+
+    def found(self, first: int, second: int) -> Order | None:
+        order = self.into.get(second, {}).get(first)
+        for middle, last in self.into.get(second, {}).items():
+            before = self.known.get((first, middle)) if middle > first else None
+            if before is not None and (order is None or not order.is_all):
+                steps = before.then(last)
+                order = steps if order is None else order | steps
+        return order
 
 
-def closure(edges: dict[StagePair, Pairs], count: int) -> dict[StagePair, Pairs]:
-    """Return which tiles are ordered at all, through any number of tiles between them."""
-    into: list[list[tuple[int, Pairs]]] = [[] for _ in range(count)]
-    for (first, second), pairs in edges.items():
-        into[second].append((first, pairs))
-    order: dict[StagePair, Pairs] = {}
-    for second in range(count):
-        for middle, pairs in into[second]:
-            _add(order, (middle, second), pairs)
-            for first in range(middle):
-                if (first, middle) in order:
-                    steps = order[first, middle].astype(np.float32) @ pairs.astype(np.float32)
-                    _add(order, (first, second), steps > 0)
-    return order
+def unordered(hazards: Sequence[Hazard], edges: Edges) -> list[Hazard]:
+    """Return the hazards with the pairs of tiles that nothing orders; those with none are left out."""
+    left = (replace(item, pairs=item.pairs.outside(edges.through(item.first, item.second))) for item in hazards)
+    return [item for item in left if item.pairs]
 
 
-def unordered(hazards: Sequence[Hazard], order: dict[StagePair, Pairs]) -> list[tuple[Hazard, Pairs]]:
-    """Return the hazards with pairs of tiles that nothing orders, and these pairs."""
-    found = []
-    for hazard in hazards:
-        known = order.get((hazard.first, hazard.second))
-        left = hazard.pairs if known is None else hazard.pairs & ~known
-        if left.any():
-            found.append((hazard, left))
+def by_stages(hazards: Sequence[Hazard]) -> Mapping[StagePair, list[Hazard]]:
+    """Return the hazards of each pair of stages: by the later stage, the nearest earlier one first."""
+    found: dict[StagePair, list[Hazard]] = {}
+    for item in sorted(hazards, key=lambda item: (item.second, -item.first)):
+        found.setdefault((item.first, item.second), []).append(item)
     return found

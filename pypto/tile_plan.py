@@ -24,6 +24,7 @@ from pypto.links import Link, Wait, tile_count
 if TYPE_CHECKING:
     from pypto.program import Program
     from pypto.tile_order import Hazard
+    from pypto.tile_pairs import Meetings
     from pypto.tile_regions import StageTiles
 
 BARRIER_IDS = 11
@@ -144,9 +145,15 @@ def _crossing(
         crossing[pair] = crossing.get(pair, False) or not _same_core(link, counts)
     for hazard in hazards:
         pair = hazard.first, hazard.second
-        other = core_of[pair[0]][:, None] != core_of[pair[1]][None, :]
-        crossing[pair] = crossing.get(pair, False) or bool((hazard.pairs & other).any())
+        crossing[pair] = crossing.get(pair, False) or _cross(hazard.pairs, core_of[pair[0]], core_of[pair[1]])
     return crossing
+
+
+def _cross(pairs: Meetings, first: NDArray[np.int64], second: NDArray[np.int64]) -> bool:
+    """Return whether tiles of different cores meet; `first` and `second` are the cores of the stages' tiles."""
+    least = np.minimum(pairs.rows.least(first)[pairs.first], pairs.columns.least(second)[pairs.second])
+    most = np.maximum(pairs.rows.most(first)[pairs.first], pairs.columns.most(second)[pairs.second])
+    return bool((least != most).any())
 
 
 def _same_core(link: Link, counts: Sequence[int]) -> bool:

@@ -168,10 +168,3 @@ class _Cutter:
         if len(members) != 1 or not analysis.splittable(name) or analysis.contracted(own):
             return None, 0
         return members[0]
-
-
-def conflicts(first: Touch, second: Touch) -> NDArray[np.bool_]:
-    """Return which tiles of the first stage touch elements that tiles of the second touch: (tiles, tiles)."""
-    low = np.maximum(first.boxes[:, None, :, 0], second.boxes[None, :, :, 0])
-    high = np.minimum(first.boxes[:, None, :, 1], second.boxes[None, :, :, 1])
-    return np.asarray((low < high).all(axis=2), np.bool_)

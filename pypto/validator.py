@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from pypto.barriers import Barrier
 from pypto.caller import PLACED_AT_CALLER
@@ -15,7 +15,8 @@ from pypto.dependencies import DependencyGraph, option_value
 from pypto.graph import Graph
 from pypto.ir.base.errors import UserError
 from pypto.ir.base.locations import Location
-from pypto.tile_order import Hazard, Pairs, StagePair, closure, direct_edges, find_hazards, unordered
+from pypto.tile_order import Edges, Hazard, by_stages, direct_edges, find_hazards, unordered
+from pypto.tile_pairs import Meetings, Order
 
 _WORDS = {
     "read-after-write": ("writes", "reads", "may read elements before they are written"),
@@ -157,64 +158,49 @@ class _State:
         stages, hazards = find_hazards(subject.graph, program)
         return _State(subject.graph, tuple(stage.count for stage in stages), tuple(hazards))
 
-    def edges(self) -> dict[StagePair, Pairs]:
+    def edges(self) -> Edges:
         return direct_edges(self.graph, self.counts)
 
-    def left(self, edges: dict[StagePair, Pairs]) -> list[tuple[Hazard, Pairs]]:
-        return unordered(self.hazards, closure(edges, len(self.counts)))
-
     def issues(self) -> list[RaceIssue]:
-        return [self.issue(number, *item) for number, item in enumerate(self.left(self.edges()))]
+        return [self.issue(number, item) for number, item in enumerate(unordered(self.hazards, self.edges()))]
 
-    def issue(self, number: int, hazard: Hazard, pairs: Pairs) -> RaceIssue:
-        one, other = (int(index) for index in np.argwhere(pairs)[0])
+    def issue(self, number: int, hazard: Hazard) -> RaceIssue:
+        one, other = hazard.pairs.example
         first, second = (self.graph.stages[index].name for index in (hazard.first, hazard.second))
         does, then, danger = _WORDS[hazard.kind]
         description = (
             f"tile {one} of {first} {does} elements of {hazard.array!r} that tile {other} of {second} {then}, and "
-            f"nothing orders them ({int(pairs.sum())} pairs of tiles): {second} {danger}"
+            f"nothing orders them ({hazard.pairs.count} pairs of tiles): {second} {danger}"
         )
-        barrier = self.barrier(hazard.first, hazard.second, pairs)
+        barrier = self.barrier(hazard.first, hazard.second, hazard.pairs)
         suggestions = [f"insert a barrier {_place(barrier)}: {_code(barrier)}"]
         if hazard.kind == "read-after-write":
             suggestions.append(f"or link {first}.{hazard.array} to {second} with pypto.Dependency")
         return RaceIssue(number, hazard.kind, hazard.second_location, description, tuple(suggestions), barrier)
 
-    def barrier(self, first: int, second: int, pairs: Pairs) -> Barrier:
+    def barrier(self, first: int, second: int, pairs: Meetings) -> Barrier:
         """Return the weakest barrier that orders `pairs`: tile by tile when only equal numbers meet."""
-        same = pairs.shape[0] == pairs.shape[1] > 1 and not (pairs & ~np.eye(len(pairs), dtype=np.bool_)).any()
+        same = self.counts[first] == self.counts[second] > 1 and pairs.are_same
         return Barrier(self.graph.stages[first], self.graph.stages[second], "tile_idx" if same else None)
 
     def missing(self) -> list[Barrier]:
         """Return barriers that order all hazards, none of which the others and the graph make superfluous.
 
-        A later stage gets its barriers nearest first, as those often order what lies before them too.
+        A later stage gets its barriers nearest first, as those often order what lies before them too. Barriers into a
+        stage order nothing into earlier ones, so that one walk over the stages finds them all.
         """
-        edges = self.edges()
-        added: dict[StagePair, Pairs] = {}
-        while left := self.left(_with(edges, added)):
-            hazard, _ = min(left, key=lambda item: (item[0].second, -item[0].first))
-            key = hazard.first, hazard.second
-            needed = np.logical_or.reduce([pairs for other, pairs in left if (other.first, other.second) == key])
-            added[key] = self.waiting(self.barrier(*key, needed), key)
-        for key in sorted(added, key=lambda key: key[0] - key[1]):
-            rest = {other: pairs for other, pairs in added.items() if other != key}
-            if not self.left(_with(edges, rest)):
-                added = rest
-        return [self.barrier(*key, pairs) for key, pairs in sorted(added.items(), key=lambda item: item[0][::-1])]
+        edges, added = self.edges(), list[Barrier]()
+        for (first, second), hazards in by_stages(self.hazards).items():
+            left = unordered(hazards, edges)
+            if left:
+                pairs = functools.reduce(operator.or_, (item.pairs for item in left))
+                added.append(self.barrier(first, second, pairs))
+                edges.add((first, second), self.waiting(added[-1], first, second))
+        return added
 
-    def waiting(self, barrier: Barrier, key: StagePair) -> Pairs:
-        rows, columns = (self.counts[number] for number in key)
-        if barrier.mapping is not None:
-            return np.eye(rows, dtype=np.bool_)
-        return np.ones((rows, columns), np.bool_)
-
-
-def _with(edges: dict[StagePair, Pairs], added: dict[StagePair, Pairs]) -> dict[StagePair, Pairs]:
-    both = dict(edges)
-    for key, pairs in added.items():
-        both[key] = both[key] | pairs if key in both else pairs
-    return both
+    def waiting(self, barrier: Barrier, first: int, second: int) -> Order:
+        rows, columns = self.counts[first], self.counts[second]
+        return Order.all(rows, columns) if barrier.mapping is None else Order.same(rows)
 
 
 def _code(barrier: Barrier) -> str:

@@ -193,7 +193,7 @@ def _stage(number, reads, writes, shift):
 
 
 @given(st.lists(st.tuples(st.permutations(NAMES), st.integers(0, 2)), min_size=2, max_size=5), st.integers(0, 7))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_random_graphs_are_fixed_minimally(specifications, keep):
     bodies = [_stage(number, names[0], names[1], shift) for number, (names, shift) in enumerate(specifications)]
     pairs = list(itertools.combinations(bodies, 2))
