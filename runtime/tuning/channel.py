@@ -108,5 +108,6 @@ def _leave() -> NoReturn:
     folder = os.getcwd()
     if os.path.basename(folder).startswith(FOLDER_PREFIX):
         shutil.rmtree(folder, ignore_errors=True)
-        os.killpg(0, signal.SIGKILL)  # a helper leads a group of its own: compilers that it started end with it
+        if hasattr(os, "killpg"):
+            os.killpg(0, signal.SIGKILL)  # a helper leads a group of its own: compilers that it started end with it
     os._exit(0)

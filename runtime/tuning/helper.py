@@ -121,8 +121,10 @@ class Helper:
 
     def kill(self) -> None:
         """End the process at once and remove what it left."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)  # with the compilers that it started
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # with the compilers that it started
+        self._process.kill()
         self._process.wait()
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # what was not sent yet has no reader

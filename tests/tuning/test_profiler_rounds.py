@@ -109,7 +109,7 @@ def test_names_are_exact_not_prefixes() -> None:
     assert evaluate(rows, APART, PLAN) == evaluate(session(APART), APART, PLAN)
 
 
-def test_row_count_check_no_rows_and_renamed_kernels_fall_back() -> None:
+def test_F_mismatch_handling_is_reachable_no_rows_and_renamed_kernels_are_found() -> None:
     for rows in ([], [TaskRow("other", "K", Decimal(1))] * 500):
         with pytest.raises(RowsMissing, match="0 rows of the candidates' kernels instead of 108"):
             evaluate(rows, APART, PLAN)

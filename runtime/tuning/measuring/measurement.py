@@ -121,6 +121,7 @@ class Measurement:
             return False
         if answer["problem"] is not None:
             self.reject(item, Outcome.WRONG_RESULT, answer["problem"])
+            self._runner.close()  # who writes wrong numbers may have written elsewhere too: the others start afresh
             return False
         item.checked, item.memory = answer["seconds"], answer["memory"]
         self._check_seconds = self._check_seconds or answer["whole"]

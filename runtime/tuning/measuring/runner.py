@@ -105,7 +105,7 @@ class Runner(Protocol):
         """Return the answer. Raises HelperDied, HelperHung, CandidateFailed or SessionLost."""
 
     def close(self) -> None:
-        """Let everything go."""
+        """Let everything go; the next command begins anew."""
 
 
 def _answer(message: Message) -> Message:
