@@ -64,6 +64,13 @@ class Emission:
     def barrier(self) -> None:
         self.line("AscendC::PipeBarrier<PIPE_V>();")
 
+    def barrier_between(self, positions: tuple[Index, ...]) -> None:
+        """Write a barrier for every turn but the first of the loops that `loops` gave `positions`."""
+        turning = [self.index(position) for position in positions if not isinstance(position, int)]
+        if turning:
+            with self.block(f"if ({' + '.join(turning)} > 0)"):
+                self.barrier()
+
     @contextlib.contextmanager
     def block(self, head: str) -> Iterator[None]:
         self.line(f"{head} {{")

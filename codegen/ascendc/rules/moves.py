@@ -34,8 +34,7 @@ def row_broadcast(emission: Emission, operation: Operation) -> None:
     pitch = emission.strides(result)[row_axis] if row_axis >= 0 else 0
     rows = operand.shape[row_axis] if row_axis >= 0 else 1
     with emission.loops(operand.shape[: max(0, row_axis)]) as positions:
-        if positions:
-            emission.barrier()
+        emission.barrier_between(positions)
         emission.help(
             "RowBroadcast",
             emission.tensor(result, emission.offset(result, positions)),

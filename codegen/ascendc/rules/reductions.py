@@ -28,8 +28,7 @@ def row_reduction(helper: str) -> Callable[[Emission, Operation], None]:
         pitch = emission.strides(operand)[row_axis] if row_axis >= 0 else emission.storage(operand)[-1]
         columns = operand.shape[reduced_axis(operation)]
         with emission.loops(result.shape[: max(0, row_axis)]) as positions:
-            if positions:
-                emission.barrier()
+            emission.barrier_between(positions)
             emission.help(
                 helper,
                 emission.tensor(result, emission.offset(result, positions)),
