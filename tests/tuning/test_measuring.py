@@ -9,6 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -160,6 +161,7 @@ def test_prints_of_a_broken_peer_are_no_messages() -> None:
 PARENT = """
 import sys
 from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pypto.runtime.tuning.measuring.measure import measure
 from pypto.runtime.tuning.measuring import runner
@@ -236,3 +238,10 @@ def test_code_that_cannot_be_read_is_a_reason(tmp_path: Path) -> None:
     broken = replace(item, digests={**item.digests, CODE: hashlib.sha256(b"[]").hexdigest()})
     (trial,) = run([broken])
     assert trial.outcome is Outcome.CRASHED and CODE in trial.reason
+
+
+def test_threads_measure_at_the_same_time(tmp_path: Path) -> None:
+    built = [made(tmp_path, 0, "double"), made(tmp_path, 1, "crash")]
+    with ThreadPoolExecutor(2) as threads:
+        for batch in [threads.submit(run, built) for _ in range(2)]:
+            assert outcomes(batch.result()) == ["MEASURED", "CRASHED"]

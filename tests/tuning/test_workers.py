@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -204,6 +205,7 @@ def test_a_script_beside_the_user_shadows_nothing_in_workers(tmp_path: Path, mon
 
 PARENT = """
 import os, sys, time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from pypto.runtime.tuning import workers
@@ -242,3 +244,9 @@ def test_a_fork_does_not_use_its_parents_workers(tmp_path: Path) -> None:
         os._exit(0 if not list(idle_workers()) else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert sorted(idle_workers()) == before
+
+
+def test_threads_compile_at_the_same_time(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(3) as threads:
+        batches = [threads.submit(compile_candidates, jobs(tmp_path / str(n), 2), 60.0, 2) for n in range(3)]
+        assert all(isinstance(item, CompiledCandidate) for batch in batches for item in batch.result())
