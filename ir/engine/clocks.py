@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Machine, is_meeting, show
-from pypto.ir.engine.program import Flag, Program, Scenario, Step
+from pypto.ir.engine.program import Facts, Flag, Program, Scenario, Step
 from pypto.ir.index import Bounds, Symbol, bounds
 from pypto.ir.nodes import Buffer, For, If, Kernel, Load, Statement, Store, regions, walk
 from pypto.ir.passes.footprint import whole_repeats
@@ -225,14 +225,15 @@ def _possible(turns: tuple[int, ...], fewest: int, most: int | None, level: int,
     return wanted if most is None else min(wanted, most)
 
 
-def observe(kernel: Kernel, scenario: Scenario) -> tuple[Clocks, list[Fault]]:
+def observe(kernel: Kernel, scenario: Scenario, facts: Facts | None = None) -> tuple[Clocks, list[Fault]]:
     """Return the observer of one run of `kernel` under `scenario`, and the faults."""
+    facts = facts or Facts.of(kernel)
     if is_mixed(kernel):
         from pypto.ir.engine.groups import observe_group  # which builds on this module
 
-        return observe_group(kernel, scenario)
+        return observe_group(kernel, scenario, facts)
     clocks = Clocks(cells_of(kernel.buffers))
-    faults = Machine(clocks).run(Program(kernel, scenario).steps())
+    faults = Machine(clocks).run(Program(kernel, scenario, known_facts=facts).steps())
     return clocks, clocks.faults + faults
 
 
@@ -240,7 +241,8 @@ def faults(kernel: Kernel) -> list[Fault]:
     """Return the faults of synchronisation in `kernel` (level *synchronised* or below): races with both statements,
     flags left raised, set twice or waited for in vain, deadlocks; of all its blocks together where barriers order them.
     """
-    found = [fault for scenario in scenarios(kernel) for fault in observe(kernel, scenario)[1]]
+    facts = Facts.of(kernel)
+    found = [fault for scenario in scenarios(kernel) for fault in observe(kernel, scenario, facts)[1]]
     if _may_cross(kernel):
         from pypto.ir.engine.cores import crossing_faults  # which builds on this module
 
@@ -262,14 +264,15 @@ def is_faulty(kernel: Kernel, races_only: bool = False) -> bool:
 
     With `races_only` flags may be misused: their ids are still to be chosen.
     """
+    facts = Facts.of(kernel)
     if is_mixed(kernel):
-        runs = (observe(kernel, scenario) for scenario in sorted(scenarios(kernel), key=_length))
+        runs = (observe(kernel, scenario, facts) for scenario in sorted(scenarios(kernel), key=_length))
         return any(clocks.races or (found and not races_only) for clocks, found in runs)
     cells = cells_of(kernel.buffers)
     for scenario in sorted(scenarios(kernel), key=_length):
         clocks = Clocks(cells)
         machine = Machine(clocks)
-        for step in Program(kernel, scenario).steps():
+        for step in Program(kernel, scenario, known_facts=facts).steps():
             machine.issue(step)
             if clocks.races or (clocks.faults and not races_only):
                 return True

@@ -15,7 +15,7 @@ from typing import Protocol
 from pypto.ir.engine.clocks import NUMBERS, Clock, Clocks, Piece, Touched, cells_of
 from pypto.ir.engine.cores import Core, Meeting, box_of
 from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Observer
-from pypto.ir.engine.program import Array, Kind, Program, Scenario, Step
+from pypto.ir.engine.program import Array, Facts, Kind, Program, Scenario, Step
 from pypto.ir.index import Symbol
 from pypto.ir.nodes import Kernel, Load, Statement, Store
 from pypto.ir.passes.pipes import CUBE, VECTOR
@@ -121,10 +121,7 @@ class GroupCore(Core):
         faults = Core.ended(self)
         if not self.index:
             left = sorted(set(self.signals.left()))
-            faults += [
-                Fault(f"flag {flag} was counted up once more than {CORES[core]} waits for it", None)
-                for flag, core in left
-            ]
+            faults += [Fault(f"flag {flag} is left counted up for {CORES[core]}", None) for flag, core in left]
         return faults
 
 
@@ -134,13 +131,15 @@ def group_of(
     symbols: Mapping[Symbol, int],
     scalars: Mapping[str, Array] | None = None,
     scenario: Scenario | None = None,
+    facts: Facts | None = None,
 ) -> list[GroupCore]:
     """Return the cores of one block, loaded with their instructions, each with its observer."""
+    facts = facts or Facts.of(kernel)
     signals, meeting, cores = Signals(), Meeting(1), list[GroupCore]()
     for index, observer in enumerate(observers):
         core = GroupCore(observer, meeting=meeting, signals=signals, index=index)
         kind = VECTOR if index else CUBE
-        core.load(Program(kernel, scenario, dict(symbols), scalars or {}, kind, max(0, index - 1)).steps())
+        core.load(Program(kernel, scenario, dict(symbols), scalars or {}, kind, max(0, index - 1), facts).steps())
         cores.append(core)
     return cores
 
@@ -209,7 +208,7 @@ class GroupClocks(Clocks):
                 known[:] = map(max, known, message)
 
 
-def observe_group(kernel: Kernel, scenario: Scenario) -> tuple[Clocks, list[Fault]]:
+def observe_group(kernel: Kernel, scenario: Scenario, facts: Facts) -> tuple[Clocks, list[Fault]]:
     """Return the clocks of one run of a mixed `kernel` under `scenario`, with the events of the cube core and of one
     vector core, and the faults of all."""
     count = len(PIPES) * len(CORES)
@@ -217,11 +216,14 @@ def observe_group(kernel: Kernel, scenario: Scenario) -> tuple[Clocks, list[Faul
     cells, regions = cells_of(kernel.buffers), dict[str, dict[Box, Touched]]()
     clocks = [GroupClocks(cells, issued, known, index=index, regions=regions) for index in range(len(CORES))]
     symbols = {axis.symbol: 0 for axis in kernel.grid}
-    cores = group_of(kernel, clocks, symbols, scenario=scenario)
+    cores = group_of(kernel, clocks, symbols, scenario=scenario, facts=facts)
     for core, observer in zip(cores, clocks, strict=True):
         core.listener = observer
-    while any([core.advance_all() for core in cores]):
-        pass
+    going = True
+    while going:
+        going = False
+        for core in cores:
+            going |= core.advance_all()
     faults = [fault for core in cores for fault in core.ended()]
     faults = [fault for observer in clocks for fault in observer.faults] + faults
     clocks[0].events = [*clocks[0].events, *clocks[1].events]

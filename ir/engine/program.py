@@ -71,12 +71,38 @@ class Scenario:
     side: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What all runs of one kernel share; `accessed` fills with the touches of its statements, by identity."""
+
+    pipes: Pipes
+    buffers: dict[str, Buffer]
+    rotating: dict[str, For]
+    spread: frozenset[str]
+    numbers: dict[int, int]
+    independent: Independent
+    accessed: dict[int, frozenset[Access]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(kernel: Kernel) -> Facts:
+        loops = (item for item in walk(kernel.body) if isinstance(item, For))
+        numbers = {id(loop): number for number, loop in enumerate(loops)}
+        spread, independent = sub_blocks(kernel), independent_loops(kernel)
+        return Facts(Pipes.of(kernel), of_name(kernel.buffers), rotations(kernel), spread, numbers, independent)
+
+    def accesses(self, statement: Statement) -> frozenset[Access]:
+        found = self.accessed.get(id(statement))
+        if found is None:
+            found = self.accessed[id(statement)] = self.pipes.accesses(statement)
+        return found
+
+
 @dataclass(slots=True)
 class Program:
     """The instructions of one block of `kernel`, level *buffered* or below; of one of its cores if it is mixed: `core`
     is ``cube`` or ``vector``, `sub_block` the number of the vector core beside the cube core.
 
-    `scenario` replaces trip counts and conditions; without it `symbols` must have a value for every grid axis and
+    `known_facts` are those of the kernel, if somebody has them. `scenario` replaces trip counts and conditions; without it `symbols` must have a value for every grid axis and
     extent, and `scalars` for every scalar parameter.
     """
 
@@ -86,26 +112,15 @@ class Program:
     scalars: Mapping[str, Array] = field(default_factory=dict)
     core: str = ""
     sub_block: int = 0
-    pipes: Pipes = field(init=False)
-    buffers: dict[str, Buffer] = field(init=False)
-    rotating: dict[str, For] = field(init=False)
-    spread: frozenset[str] = field(init=False)
-    numbers: dict[int, int] = field(init=False)
-    independent: Independent = field(init=False)
-    accessed: dict[int, frozenset[Access]] = field(default_factory=dict)
+    known_facts: Facts | None = None
+    facts: Facts = field(init=False)
     registers: dict[str, Array] = field(default_factory=dict)
     turn_of: dict[int, int] = field(default_factory=dict)
     turns: tuple[int, ...] = ()
     epochs: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.pipes = Pipes.of(self.kernel)
-        self.buffers = of_name(self.kernel.buffers)
-        self.rotating = rotations(self.kernel)
-        loops = (item for item in walk(self.kernel.body) if isinstance(item, For))
-        self.numbers = {id(loop): number for number, loop in enumerate(loops)}
-        self.independent = independent_loops(self.kernel)
-        self.spread = sub_blocks(self.kernel)
+        self.facts = self.known_facts or Facts.of(self.kernel)
 
     def steps(self) -> Iterator[Step]:
         if self.scenario is not None:
@@ -114,7 +129,7 @@ class Program:
 
     def body(self, body: tuple[Statement, ...]) -> Iterator[Step]:
         for statement in body:
-            if isinstance(statement, For) and statement.index.name in self.spread:
+            if isinstance(statement, For) and statement.index.name in self.facts.spread:
                 if self.core == VECTOR:
                     self.symbols[statement.index] = self.sub_block
                     yield from self.body(statement.body)
@@ -141,7 +156,7 @@ class Program:
             self.symbols[loop.index] = index
             self.turn_of[id(loop)] = number
             self.turns = (*outer, number)
-            self.epochs.update(self.independent[id(loop)])
+            self.epochs.update(self.facts.independent[id(loop)])
             yield from self.body(loop.body)
         self.turns = outer
 
@@ -150,7 +165,7 @@ class Program:
             return range(evaluate(loop.start, self.symbols), evaluate(loop.stop, self.symbols), loop.step)
         known = {symbol: self.symbols.get(symbol, 0) for symbol in symbols(loop.start)}
         start = evaluate(loop.start, known)
-        turns = self.scenario.turns[self.numbers[id(loop)]]
+        turns = self.scenario.turns[self.facts.numbers[id(loop)]]
         if self.core:  # regions are compared, which have to be real ones
             turns = min(turns, max(0, -(-(evaluate(loop.stop, self.symbols) - start) // loop.step)))
         return range(start, start + turns * loop.step, loop.step)
@@ -181,9 +196,7 @@ class Program:
         return "", "", number
 
     def work(self, statement: Statement) -> Iterator[Step]:
-        accesses = self.accessed.get(id(statement))
-        if accesses is None:
-            accesses = self.accessed[id(statement)] = self.pipes.accesses(statement)
+        accesses = self.facts.accesses(statement)
         if not accesses:
             if self.scenario is None:
                 self.compute(statement)
@@ -191,11 +204,11 @@ class Program:
         queue = next(iter(accesses)).pipe
         if queue.core != self.core:
             return
-        names = [item.resource for item in accesses if item.resource in self.rotating]
-        slots = {name: self.turn_of[id(self.rotating[name])] % self.buffers[name].depth for name in names}
+        names = [item.resource for item in accesses if item.resource in self.facts.rotating]
+        slots = {name: self.turn_of[id(self.facts.rotating[name])] % self.facts.buffers[name].depth for name in names}
         slots.update((item.resource, self.epochs[item.resource]) for item in accesses if item.resource in self.epochs)
         pipe = queue.pipe.value
-        in_order = self.pipes.in_order(statement)
+        in_order = self.facts.pipes.in_order(statement)
         if self.scenario is not None:
             known = dict(self.symbols) if self.core else {}
             yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, {}, self.turns, in_order)

@@ -1,7 +1,7 @@
 """Which pipe of which core runs a statement, and what memory it touches there.
 
-A kernel whose buffers lie in the unified buffer runs on vector cores, one whose buffers lie in L1 and the L0 memories on
-cube cores. A kernel with both is mixed: each statement runs on the core that has its buffers.
+A kernel whose buffers lie in the unified buffer runs on vector cores, one whose buffers lie in L1 and the L0 memories
+on cube cores. A kernel with both is mixed: each statement runs on the core that has its buffers.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ MEMORIES: dict[Space, Memory] = {
     Space.L0C: Memory(128 * 1024, 1024),
     Space.BT: Memory(1024, 64),
 }
-"""Sizes per core of dav-2201, with the sources in codegen/targets/ascend910b1.toml. Mmad writes at multiples of 1024."""
+"""Sizes per core of dav-2201, with sources in codegen/targets/ascend910b1.toml. Mmad writes at multiples of 1024."""
 
 LARGEST_FLAG = 5
 """Largest flag id: in static-tensor style the hardware's ids 6 and 7 are reserved."""
