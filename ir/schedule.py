@@ -7,8 +7,10 @@ compiler.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
+from pypto.ir.base.errors import UserError
 from pypto.ir.nodes import Attribute, Kernel, Module
 
 
@@ -47,9 +49,18 @@ class Schedule:
 
     @classmethod
     def of(cls, kernel: Kernel) -> Schedule:
-        """Return the schedule that the attributes of `kernel` carry."""
+        """Return the schedule that the attributes of `kernel` carry.
+
+        Raises UserError ``schedule-attribute`` for a value that means nothing: attributes may come from a text.
+        """
         names = {item.name for item in fields(cls)}
-        return cls(**{name: value for name, value in kernel.attributes if name in names})  # type: ignore[arg-type]
+        values = {name: value for name, value in kernel.attributes if name in names}
+        for name, value in values.items():
+            wants, accepts = _RULES[name]
+            if value is not None and not accepts(value):
+                location = kernel.location
+                raise UserError("schedule-attribute", location, kernel=kernel.name, name=name, value=value, wants=wants)
+        return cls(**values)  # type: ignore[arg-type]  # checked just now
 
     def choosing(self, **choices: Attribute) -> Schedule:
         """Return the schedule with choices, by field name, in place of what it had."""
@@ -58,12 +69,44 @@ class Schedule:
 
     def choices(self) -> Schedule:
         """Return the schedule without the decorator's wishes."""
-        return replace(self, **dict.fromkeys(self.declared or ()), declared=None)  # type: ignore[arg-type]
+        return replace(self, **dict.fromkeys(self.declared or ()), declared=None)
 
     def attributes(self) -> dict[str, Attribute]:
         """Return the choices that were made, by attribute name."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: value for name, value in values.items() if value is not None}
+
+
+_Rule = tuple[str, Callable[[Attribute], bool]]
+
+
+def _is_count(value: Attribute) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _is_order(value: Attribute) -> bool:
+    numbers = isinstance(value, tuple) and all(isinstance(item, int) and item >= 0 for item in value)
+    return numbers and isinstance(value, tuple) and len(set(value)) == len(value)
+
+
+_COUNT: _Rule = ("a positive whole number", _is_count)
+_FLAG: _Rule = ("true or false", lambda value: isinstance(value, bool))
+_RULES: dict[str, _Rule] = {
+    **dict.fromkeys(("tile_num", "tile_k", "aicore_num", "split_k", "l2_swizzle", "threads", "unroll"), _COUNT),
+    **dict.fromkeys(("pipeline", "streaming"), _FLAG),
+    "tile_shape": (
+        "a list of positive whole numbers or none",
+        lambda value: isinstance(value, tuple) and all(item is None or _is_count(item) for item in value),
+    ),
+    "buffer_depth": ("1, 2 or 3", lambda value: value in (1, 2, 3) and not isinstance(value, bool)),
+    "loop_order": ("a list of different axis numbers", _is_order),
+    "vector_bits": ("128, 256 or 512", lambda value: value in (128, 256, 512)),
+    "declared": (
+        "a list of names of the schedule",
+        lambda value: isinstance(value, tuple) and set(value) <= _RULES.keys() - {"declared"},
+    ),
+}
+"""What each field may be, in words and as a test; a field without one here fails a test."""
 
 
 def with_schedule(module: Module, schedule: Schedule) -> Module:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +71,28 @@ def test_a_mistake_in_a_space_is_placed_where_the_space_is_made() -> None:
         TilingSearchSpace(tile_m=0)
     assert caught.value.location is not None
     assert caught.value.location.file == HERE
+
+
+@pytest.mark.parametrize(("attribute", "parts"), [
+    ("vector_bits = 7", ("vector_bits = 7", "128, 256 or 512")),
+    ("unroll = 0", ("unroll = 0", "a positive whole number")),
+    ("threads = -1", ("threads = -1",)),
+    ("tile_num = true", ("tile_num = True",)),
+    ("tile_shape = 8", ("tile_shape = 8", "a list of positive whole numbers or none")),
+    ("tile_shape = [0]", ("tile_shape = (0,)",)),
+    ("loop_order = [1, 1]", ("loop_order = (1, 1)", "different axis numbers")),
+    ("streaming = 1", ("streaming = 1", "true or false")),
+    ('declared = ["shape"]', ("declared = ('shape',)", "names of the schedule")),
+])  # fmt: skip
+def test_a_schedule_in_a_text(attribute: str, parts: tuple[str, ...], tmp_path: Path) -> None:
+    text = pypto.compile(double, shapes={"x": (4, 4), "out": (4, 4)}).to_text("tile")
+    file = tmp_path / "kernel.pto"
+    file.write_text(text.replace("@fusion(", f"@fusion({attribute}, "))
+    with pytest.raises(pypto.UserError) as caught:
+        pypto.compile(str(file), target="cpu", shapes={"x": (4, 4), "out": (4, 4)})
+    assert caught.value.name == "schedule-attribute"
+    for part in ("kernel 'double' carries", *parts):
+        assert part in str(caught.value), str(caught.value)
 
 
 @pytest.mark.parametrize(("name", "value", "text"), [

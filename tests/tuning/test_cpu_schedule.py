@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -185,6 +185,12 @@ def test_the_decorator_only_wishes_and_the_config_chooses() -> None:
     assert sources[2] == sources[3] != sources[0]
     assert pypto.compile(wished, shapes=shapes).tiling["body"]["declared"] == ("tile_num", "tile_shape")
     assert "declared" not in pypto.compile(wished, {"shape": (8, 8), "tile_num": 1024}, shapes=shapes).tiling["body"]
+
+
+def test_every_field_of_a_schedule_has_a_rule() -> None:
+    from pypto.ir.schedule import _RULES
+
+    assert set(_RULES) == {item.name for item in fields(Schedule)}
 
 
 def test_a_choice_takes_a_wish_off_the_list() -> None:

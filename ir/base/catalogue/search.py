@@ -16,6 +16,7 @@ ENTRIES: dict[str, Entry] = {
         "a predicate of the search space asks for {name!r}, which is no axis of it",
         "{hint}; a predicate takes axes by name: lambda tile_m, tile_n: tile_m <= tile_n",
     ),
+    "schedule-attribute": Entry("kernel {kernel!r} carries the attribute {name} = {value!r}", "{name} is {wants}"),
     "space-axis": Entry("nothing in {kernel!r} is called {axis!r}, an axis of the search space", "{hint}"),
     "space-empty": Entry("the search space of {kernel!r} has no candidates: {why}", "{advice}"),
     "space-rank": Entry(
