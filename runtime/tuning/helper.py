@@ -50,10 +50,10 @@ class Helper:
     """
 
     def __init__(self, module: str, inbox: Inbox | None = None, parent: Path | None = None) -> None:
-        if not sys.executable:
-            raise OSError("this Python does not know its own executable")
+        if not sys.executable or getattr(sys, "frozen", False):
+            raise OSError("there is no Python interpreter to start")
         self.inbox: Inbox = queue.SimpleQueue() if inbox is None else inbox
-        self.ended = False
+        self.ready = self.ended = False
         self._folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX, dir=parent))
         try:
             self._process = self._start(module)
@@ -145,8 +145,9 @@ class Helper:
         assert self._process.stdout is not None
         with self._process.stdout as answers:
             while (message := read_message(answers)) is not None:
+                self.ready = True
                 self.inbox.put((self, message))
-        self.ended = True  # before the inbox is looked up: who sets another inbox looks at this afterwards
+        self.ended = True  # as above before the inbox is looked up: who sets another inbox looks at both afterwards
         self.inbox.put((self, None))
 
 

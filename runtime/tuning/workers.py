@@ -8,6 +8,7 @@ however it ends. With one process jobs run here instead, with the same results b
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import queue
@@ -62,6 +63,16 @@ def compile_candidates(
     return batch.ordered()
 
 
+def start_workers(processes: int) -> None:
+    """Have so many workers started, without waiting for them, while the caller still finds out what to compile.
+
+    Does nothing below 2, as `compile_candidates`, and where processes cannot be started.
+    """
+    if processes > 1:
+        with contextlib.suppress(OSError):
+            _pool(os.getpid()).start(processes)
+
+
 @dataclass(slots=True)
 class _Pool:
     """The idle workers of this process. Each call borrows some, so several threads may compile at once."""
@@ -72,8 +83,14 @@ class _Pool:
     def lend(self, most: int) -> _Crew:
         return _Crew(self, most)
 
+    def start(self, count: int) -> None:
+        """Start workers until `count` are idle."""
+        with self.lock:
+            while len(self.idle) < count:
+                self.idle.append(Helper(WORKER))
+
     def take(self, inbox: Inbox) -> Helper | None:
-        """Return an idle worker that is alive, from now on answering to `inbox`."""
+        """Return a worker without a job, alive but perhaps not ready yet, from now on answering to `inbox`."""
         with self.lock:
             while self.idle:
                 worker = self.idle.pop()
@@ -123,11 +140,11 @@ class _Crew:
     def fill(self, wanted: int) -> None:
         """Have as many workers as `wanted` jobs can use."""
         while len(self.ready) + len(self.starting) + len(self.busy) < min(self._most, wanted + len(self.busy)):
-            idle = self._pool.take(self.inbox)
-            if idle is not None:
-                self.ready.append(idle)
+            worker = self._pool.take(self.inbox) or Helper(WORKER, self.inbox)
+            if worker.ready:
+                self.ready.append(worker)
             else:
-                self.starting[Helper(WORKER, self.inbox)] = time.monotonic() + START_LIMIT
+                self.starting[worker] = time.monotonic() + START_LIMIT
 
     def next_deadline(self) -> float:
         return min([*self.starting.values(), *(limit for _, limit in self.busy.values())])
@@ -175,7 +192,7 @@ class _Batch:
             return
         if worker in crew.starting:
             self._started(crew, worker, answer)
-        elif worker in crew.busy:
+        elif worker in crew.busy and not (answer and "ready" in answer):  # that it is ready may be said late
             self._answered(crew, worker, answer)
 
     def _started(self, crew: _Crew, worker: Helper, answer: Message | None) -> None:

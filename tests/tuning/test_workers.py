@@ -19,7 +19,7 @@ import pypto
 from pypto.runtime.tuning import workers
 from pypto.runtime.tuning.candidate import Outcome, Trial
 from pypto.runtime.tuning.compiling import CODE, OBJECT, CompiledCandidate, CompileJob
-from pypto.runtime.tuning.workers import compile_candidates, compile_processes, idle_workers
+from pypto.runtime.tuning.workers import compile_candidates, compile_processes, idle_workers, start_workers
 from tests.tuning import making
 
 ROOT = Path(pypto.__file__).parent.parent
@@ -89,6 +89,20 @@ def test_a_second_batch_reuses_the_workers(tmp_path: Path) -> None:
     before = set(idle_workers())
     compile_candidates(jobs(tmp_path / "b", 2), 60.0, 2)
     assert before and before & set(idle_workers())
+
+
+def test_workers_started_early_are_used(tmp_path: Path) -> None:
+    workers._pool(os.getpid()).close(os.getpid())
+    workers._pool.cache_clear()
+    start_workers(2)
+    early = set(idle_workers())
+    assert len(early) == 2
+    start_workers(2)
+    assert set(idle_workers()) == early
+    assert all(isinstance(item, CompiledCandidate) for item in compile_candidates(jobs(tmp_path), 60.0, 2))
+    assert set(idle_workers()) == early
+    start_workers(1)
+    assert set(idle_workers()) == early
 
 
 def test_nothing_to_compile_starts_nothing(tmp_path: Path) -> None:
