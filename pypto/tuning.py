@@ -102,6 +102,7 @@ def auto_tune(
         count = max_trials or topn or _usual_count()
         search = Search(search_space, count, tuning_metric, measuring, early_config_prune, perf_model, top_k)
         case = read_case(kernel, args, input_shape, dtypes, config, target)
+        _check_names(case, {"reset_to_zero": measuring.reset_to_zero, "restore_value": measuring.restore_value})
         store = default_store() if cache is None else cache.rows
         return tune(case, search, store, log=log, shown=progress)
 
@@ -138,6 +139,17 @@ def _check(kernel: Any, metric: object, method: object, counts: Mapping[str, obj
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             wants = "a positive number of candidates"
             raise UserError("option-value", None, what="auto_tune", option=option, value=value, wants=wants)
+
+
+def _check_names(case: TuningCase, given: Mapping[str, Sequence[str]]) -> None:
+    """Raise UserError ``unknown-parameter-option`` for a name of no array parameter."""
+    for option, names in given.items():
+        for name in names:
+            if name not in case.shapes:
+                hint = nearest(str(name), case.shapes)
+                raise UserError(
+                    "unknown-parameter-option", None, option=option, parameter=name, kernel=case.name, hint=hint
+                )
 
 
 def read_case(kernel: Any, args: Any, input_shape: Any, dtypes: Any, config: Any, target: str | None) -> TuningCase:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pypto.codegen.llvm.code import Layout
 from pypto.ir.base.errors import UserError
 from pypto.runtime.tuning.candidate import Candidate, Candidates, Outcome, Trial
-from pypto.runtime.tuning.ranking import best, count_of
+from pypto.runtime.tuning.models import model_for
+from pypto.runtime.tuning.ranking import best, count_of, rank
 from pypto.tuning_case import TuningCase
 
 if TYPE_CHECKING:
@@ -85,5 +86,6 @@ def _predicted(function: Callable[..., Any], case: TuningCase, candidates: Seque
 
 
 def _modelled(case: TuningCase, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
-    """Return the candidates in the order of the search space, the untuned kernel first."""
-    return sorted(candidates, key=lambda item: not item.is_default)
+    """Return the candidates with the times that the target's own model gives, the fastest first."""
+    layouts = {name: Layout(strides) for name, strides in case.layouts.items()}
+    return rank(candidates, case.module, model_for(case.target, layouts, case.machine()))

@@ -77,12 +77,16 @@ class TuningCase:
         values = {item.name: self.call.arguments[item.name].value for item in self.module.parameters}
         return Inputs.of(self.module, values)
 
-    def expected(self) -> dict[str, Expected]:
-        """Return what the reference gives for copies of the arguments, with the error that an output may have."""
+    def expected(self, zero: Sequence[str] = ()) -> dict[str, Expected]:
+        """Return what the reference gives for copies of the arguments, those in `zero` set to zero, with the error that
+        an output may have.
+        """
         module = self.program.module
         names = {item.name: item for item in module.parameters}
         copies = {name: _copied(self.call.arguments[name]) for name in names}
         before = {name: item.value for name, item in copies.items() if isinstance(item, ArrayArgument)}
+        for name in zero:
+            before[name][...] = 0
         scale = magnitude(before)
         run_reference(module, copies)
         after = {name: item for name, item in before.items() if names[name].role is not Role.IN}

@@ -43,6 +43,9 @@ _KEPT = (
 """What would be the same if it was tried again."""
 
 
+_NOT_TRIED = (Outcome.NOT_RANKED, Outcome.DUPLICATE)
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """What is searched and how it is judged. `space` None: made from the kernel's axes."""
@@ -211,6 +214,8 @@ class Session:
         found = candidates_of(self.case, self.search.space)
         self.notes += found.notes
         tried, cut = ranked(self.case, self.search, found.usable)
+        for trial in (*cut, *found.rejected):
+            self.report.trial(trial)
         return tried, [*cut, *found.rejected]
 
     def _measured_before(self) -> dict[str, Trial]:
@@ -274,7 +279,8 @@ class Session:
             self._learned(trial)
 
         try:
-            return measure(built, self.case.inputs(), self.case.expected(), self.search.measuring, done)
+            expected = self.case.expected(self.search.measuring.reset_to_zero)
+            return measure(built, self.case.inputs(), expected, self.search.measuring, done)
         except (OSError, MemoryError) as error:
             reason = f"measuring is not possible here: {error}"
             return [Trial(item.candidate, Outcome.NOT_MEASURED, reason) for item in built]
@@ -308,7 +314,7 @@ class Session:
         """Return the untuned kernel, unmeasured; raises UserError ``no-candidate`` where there is none either."""
         fallback = next((trial for trial in tried if trial.candidate.is_default), None)
         if fallback is None:
-            reasons = "\n".join(f"    {trial.candidate.describe()}: {trial.reason}" for trial in tried)
+            reasons = "; ".join(f"{trial.candidate.describe()}: {trial.reason}" for trial in tried)
             raise UserError("no-candidate", None, count=len(tried), kernel=self.case.name, reasons=reasons)
         self.notes.append(f"nothing could be measured, so this is the untuned kernel: {fallback.reason}")
         warn_once(f"{self.case.name} is not tuned: {fallback.reason}")
@@ -334,7 +340,10 @@ class Session:
         return Trial(candidate, Outcome.NOT_MEASURED, why, source=f"modelled:{self.case.target}")
 
     def _result(self, winner: Trial, trials: Sequence[Trial]) -> TuningResult:
-        ordered = sorted(trials, key=lambda item: (item.seconds is None, item.seconds or 0.0))
+        best = winner.candidate.key()
+        ordered = sorted(
+            trials, key=lambda item: (item.candidate.key() != best, item.seconds is None, item.seconds or 0.0)
+        )
         return TuningResult(
             self.case.name,
             self.case.target,
@@ -368,8 +377,11 @@ class Session:
                 folder.save_optimum(result.candidate)
 
     def _save_choice(self, result: TuningResult) -> None:
+        """Keep the choice with what was tried; what was not says little later, and would be long to read."""
         assert self.store is not None
-        choice = Row("choices", self.subject, self.search.name(), result_to_json(result))
+        tried = [item for item in result.trials if item.outcome not in _NOT_TRIED or item == result.winner]
+        value = result_to_json(replace(result, trials=tuple(tried)))
+        choice = Row("choices", self.subject, self.search.name(), value)
         self.store.write([choice, self._subject_row()])
 
 

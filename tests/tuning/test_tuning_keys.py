@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
@@ -464,7 +465,11 @@ def test_a_warm_second_process_compiles_and_measures_nothing_and_starts_quickly(
         warnings.simplefilter("error")
         for turn in ("first", "second"):
             done = subprocess.run(
-                [sys.executable, "-c", SECOND, str(tmp_path), turn], check=False, capture_output=True, text=True
+                [sys.executable, "-c", SECOND, str(tmp_path), turn],
+                check=False,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "PYPTO_CACHE": str(tmp_path / "cache")},
             )
             assert done.returncode == 0, done.stderr
     assert float(done.stdout) < 0.030

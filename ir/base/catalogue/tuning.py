@@ -24,7 +24,7 @@ ENTRIES: dict[str, Entry] = {
         "plotting needs matplotlib: {why}", "install it with `pip install matplotlib`, or pypto with the extra `plot`"
     ),
     "no-candidate": Entry(
-        "none of the {count} candidates of {kernel!r} can be used:\n{reasons}",
+        "none of the {count} candidates of {kernel!r} can be used: {reasons}",
         "widen the search space; the untuned kernel runs without auto_tune",
     ),
     "nothing-to-plot": Entry(
