@@ -125,6 +125,11 @@ class Clocks:
             for others in self.known:
                 others[:] = map(max, others, message)
                 others[event.pipe] = event.position
+        elif step.pipe == SCALAR:
+            # The scalar unit issues everything; what its own stores did still needs a flag.
+            first = event.pipe - NUMBERS[SCALAR]
+            for others in self.known[first : first + len(PIPES)]:
+                others[:] = map(max, others, message)
 
     def event(self, step: Step, lowered: bool) -> Event:
         pipe = self.number(step.pipe)

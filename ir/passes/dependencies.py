@@ -225,10 +225,10 @@ class Scan:
         self.learn(destination, source, setter + (turn - distance) * len(self.body))
 
     def learn(self, destination: Queue, source: Queue, setter: int) -> None:
-        """What the setting pipe knew after statement `setter`, and that it has run. Waiting for another core holds up
-        all pipes, which know it then."""
+        """What the setting pipe knew after statement `setter`, and that it has run. Waiting for another core, or by the
+        scalar unit, which issues everything, holds up all pipes, which know it then."""
         learning = [destination]
-        if source.core != destination.core:
+        if source.core != destination.core or destination.pipe is Pipe.S:
             learning = [queue for queue in self.planner.queues if queue.core == destination.core]
         for queue in learning:
             known = self.known[queue]

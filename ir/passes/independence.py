@@ -8,7 +8,9 @@ from turn to turn.
 
 from __future__ import annotations
 
-from pypto.ir.index import Bounds, Index, IndexOperation, Symbol, bounds, symbols
+import itertools
+
+from pypto.ir.index import Bounds, Index, IndexOperation, Symbol, bounds, subtract, symbols
 from pypto.ir.nodes import For, Kernel, Load, Range, Region, Store, walk
 from pypto.ir.passes.layout import symbol_ranges
 
@@ -32,6 +34,35 @@ def independent_loops(kernel: Kernel) -> Independent:
         kept = [name for name, items in moving.items() if loop.index.name in everywhere or _moves(loop, items, ranges)]
         found[id(loop)] = tuple(f"gm:{name}" for name in kept)
     return found
+
+
+def apart_arrays(kernel: Kernel) -> frozenset[str]:
+    """Return the arrays that `kernel` only stores to, outside of loops, and each time to other elements."""
+    stored: dict[str, list[Region]] = {}
+    for item in kernel.body:
+        if isinstance(item, Store):
+            stored.setdefault(item.target, []).append(item.region)
+    inner = walk(tuple(item for item in kernel.body if not isinstance(item, Load | Store)))
+    touched = {item.source for item in walk(kernel.body) if isinstance(item, Load)}
+    touched |= {item.target for item in inner if isinstance(item, Store)}
+    return frozenset(
+        name
+        for name, regions in stored.items()
+        if name not in touched and all(_are_apart(*pair) for pair in itertools.combinations(regions, 2))
+    )
+
+
+def _are_apart(first: Region, second: Region) -> bool:
+    """Return whether two regions have no element in common, as far as numbers tell."""
+    return any(map(_ranges_apart, first, second))
+
+
+def _ranges_apart(first: Range, second: Range) -> bool:
+    distance = subtract(second.offset, first.offset)
+    ahead = first if isinstance(distance, int) and distance >= 0 else second
+    if not isinstance(distance, int) or not isinstance(ahead.extent, int) or min(first.step, second.step) < 1:
+        return False
+    return abs(distance) > (ahead.extent - 1) * ahead.step
 
 
 def _regions(loop: For) -> dict[str, list[Region]]:

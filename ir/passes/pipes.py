@@ -31,6 +31,7 @@ from pypto.ir.nodes import (
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.forms import by_elements, is_alias, is_dense
+from pypto.ir.passes.independence import apart_arrays
 from pypto.ir.passes.layout import Ranges, row_multiple, stored_rank, symbol_ranges
 from pypto.ir.passes.limits import ASCEND_910B1
 
@@ -73,13 +74,17 @@ def is_mixed(kernel: Kernel) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Pipes:
-    """Answers for the statements of one kernel at level *buffered* or below."""
+    """Answers for the statements of one kernel at level *buffered* or below.
+
+    `apart` are the arrays that no two statements touch in one place: nothing orders anything for their sake.
+    """
 
     parameters: Mapping[str, Parameter]
     multiple: int
     buffers: Mapping[str, Buffer]
     ranges: Ranges
     mixed: bool
+    apart: frozenset[str] = frozenset()
 
     @staticmethod
     def of(kernel: Kernel) -> Pipes:
@@ -87,7 +92,7 @@ class Pipes:
         buffers = {buffer.name: buffer for buffer in kernel.buffers}
         ranges = symbol_ranges(kernel) if True in spaces else {}
         parameters = {item.name: item for item in kernel.parameters}
-        return Pipes(parameters, row_multiple(kernel), buffers, ranges, is_mixed(kernel))
+        return Pipes(parameters, row_multiple(kernel), buffers, ranges, is_mixed(kernel), apart_arrays(kernel))
 
     def is_cube(self, statement: Statement) -> bool:
         """Return whether the cube core runs `statement` or, for a loop or branch, anything in it."""
@@ -162,7 +167,8 @@ class Pipes:
         elif isinstance(statement, Store):
             assert statement.value.buffer is not None
             yield Access(queue, statement.value.buffer, False)
-            yield Access(queue, f"gm:{statement.target}", True)
+            if statement.target not in self.apart:
+                yield Access(queue, f"gm:{statement.target}", True)
         elif isinstance(statement, Operation):
             yield from self._of_operation(statement, queue)
 
