@@ -36,18 +36,23 @@ SHORT_SECONDS = 16e-6
 
 @dataclass(frozen=True, slots=True)
 class CpuModel:
-    """Predicts launches on this machine, or on one like it with `threads` threads."""
+    """Predicts launches on this machine, or on one like it with `threads` threads.
+
+    `cold`: arguments come from memory, as when the caches are emptied before each launch; else from where a launch
+    right after another finds them.
+    """
 
     layouts: Mapping[str, Layout]
     machine: Machine
     threads: int = 1
+    cold: bool = False
     source: str = "modelled:cpu"
 
     def predict(self, module: Module, schedule: Schedule) -> float:
         """Return seconds of one launch of `module` (level tile, extents known) under `schedule`."""
         known = figures()
         kernels = planned_kernels(with_schedule(module, schedule), self.layouts, self.machine)
-        home = known.level(_argument_bytes(kernels))
+        home = known.levels[-1] if self.cold else known.level(_argument_bytes(kernels))
         phases = [_PhaseCost(known, kernel, phase, home) for kernel in kernels for phase in kernel.phases]
         alone = known.call + sum(item.cycles(1) for item in phases)
         threads = min(self.threads, schedule.threads or self.threads)

@@ -22,15 +22,22 @@ class NoModel:
 
 
 def model_for(
-    target: str, layouts: Mapping[str, Layout], machine: Machine | None = None, threads: int | None = None
+    target: str,
+    layouts: Mapping[str, Layout],
+    machine: Machine | None = None,
+    threads: int | None = None,
+    cold: bool = False,
 ) -> Model:
-    """Return the model of a target; `layouts` are strides by parameter, `machine` and `threads` this one's if None."""
+    """Return the model of a target; `layouts` are strides by parameter, `machine` and `threads` this one's if None.
+
+    `cold` says that the caches are emptied before each launch, as measuring does unless told otherwise.
+    """
     if target == "cpu":
         from pypto.runtime.native import thread_count
         from pypto.runtime.toolchain import host_machine
         from pypto.runtime.tuning.cpu_model import CpuModel
 
-        return CpuModel(layouts, machine or host_machine(), threads or thread_count())
+        return CpuModel(layouts, machine or host_machine(), threads or thread_count(), cold)
     if target in ("ascendc", "npu"):
         from pypto.runtime.tuning.roofline import Roofline
 

@@ -217,21 +217,32 @@ def test_tiles_that_belong_to_the_meaning_are_no_choice() -> None:
 
 def test_threads_are_limited_to_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(0).standard_normal((2048, 1024)).astype(np.float32)
+    compiled = pypto.compile(softmax, target="cpu", shapes={"x": x.shape, "out": x.shape})
     results = []
     for threads in (None, 1, 3):
-        compiled = pypto.compile(softmax, target="cpu", shapes={"x": x.shape, "out": x.shape})
         module = with_schedule(compiled.module_at("tile"), Schedule(threads=threads))
-        with pypto.settings(num_threads=2):
-            launched, frame, out = launch(module, x)
-        assert frame.call.participants == (1 if threads == 1 else 2)
+        out = np.zeros_like(x)
+        assert launch(module, {"x": x, "out": out}, 2) == (1 if threads == 1 else 2)
         results.append(out)
-        del launched
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
 
 
-def launch(module: Module, x: np.ndarray) -> tuple[Any, Any, np.ndarray]:
-    """Run a module of x and out through the thread pool; returns what ran it, its frame and the result."""
+@pytest.mark.parametrize("name", KERNELS)
+def test_bits_do_not_depend_on_threads_whatever_the_schedule(name: str) -> None:
+    module, arrays = traced(name)
+    for seed in range(6):
+        schedule = replace(any_schedule(3000 + seed), threads=None)
+        results = []
+        for threads in (1, 2):
+            ours = {item: array.copy() for item, array in arrays.items()}
+            launch(with_schedule(module, schedule), ours, threads)
+            results.append(ours["out"])
+        np.testing.assert_array_equal(results[0], results[1], err_msg=str(schedule))
+
+
+def launch(module: Module, arrays: dict[str, np.ndarray], threads: int) -> int:
+    """Run a module through the thread pool; returns how many threads took part."""
     from pypto.codegen.llvm.emitter import emit
     from pypto.runtime.arguments import read
     from pypto.runtime.launcher import Launcher, Mode
@@ -239,9 +250,9 @@ def launch(module: Module, x: np.ndarray) -> tuple[Any, Any, np.ndarray]:
 
     code = emit(module, {}, host_machine())
     launcher = Launcher(code, compile_code(code, host_machine()), ("out",), mode=Mode.ALWAYS_LONG)
-    out = np.zeros_like(x)
-    launcher.run([read("x", x), read("out", out)])
-    return launcher, launcher._frame, out
+    with pypto.settings(num_threads=threads):
+        launcher.run([read(name, array) for name, array in arrays.items()])
+    return int(launcher._frame.call.participants)
 
 
 def test_code_with_a_limit_of_threads_survives_the_disk_cache() -> None:

@@ -231,6 +231,15 @@ def test_the_model_sees_what_choices_cost() -> None:
     assert predictions(deep, tile_shape=(32, 64)) > 1.2 * predictions(deep, tile_shape=(256, 512)), "packed too often"
 
 
+def test_cold_caches_take_longer_and_favour_stores_past_them() -> None:
+    module = traced(chain, (1024, 1024), (1024,), (1024, 1024))
+    warm, cold = (CpuModel({}, host_machine(), 1, is_cold) for is_cold in (False, True))
+    assert cold.predict(module, Schedule()) > warm.predict(module, Schedule())
+    past = Schedule(streaming=True)
+    assert cold.predict(module, past) < cold.predict(module, Schedule(streaming=False))
+    assert warm.predict(module, past) > warm.predict(module, Schedule(streaming=False))
+
+
 def test_threads_share_the_work_but_not_for_nothing() -> None:
     large = traced(chain, (4096, 1024), (1024,), (4096, 1024))
     assert predictions(large, threads=2) < 0.75 * predictions(large)
