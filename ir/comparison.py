@@ -40,7 +40,8 @@ def difference(name: str, got: Array, wanted: Array, relative: float, absolute: 
 def _surely_near(got: Array, wanted: Array, relative: float, absolute: float) -> bool:
     """Return whether all elements are within half the bounds and finite: arithmetic with an error far below a half."""
     dtype = np.float32 if got.dtype.itemsize <= 4 else np.float64
-    left, right = got.astype(dtype, copy=False), wanted.astype(dtype, copy=False)
+    left: Array = got.astype(dtype, copy=False)
+    right: Array = wanted.astype(dtype, copy=False)
     with np.errstate(all="ignore"):
         bound = np.abs(right)
         bound *= dtype(0.5 * relative)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any, Protocol
@@ -32,6 +33,9 @@ class Device(Protocol):
     def synchronize(self) -> None:
         """Wait until the device has done what it was given."""
 
+    def interruptions(self) -> int:
+        """Return how often the device was taken away from this process so far; 0 where nobody else can use it."""
+
     def overwrite_cache(self) -> None:
         """Write more memory than the last cache holds (the event method)."""
 
@@ -55,6 +59,14 @@ class CpuDevice:
 
     def synchronize(self) -> None:
         """Nothing: launches return when they are done."""
+
+    def interruptions(self) -> int:
+        """Return how many times the system stopped one of this process's threads to run something else."""
+        if sys.platform == "win32":
+            return 0
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
 
     def overwrite_cache(self) -> None:
         self._buffer.fill(0)

@@ -2,7 +2,8 @@
 
 One launch and a synchronisation; an estimate over 5; warm-up for 25 ms; repeats for 100 ms, the caches overwritten
 before each; P50, P20, P80. The estimate is of the launch alone: what overwriting the caches and restoring arguments
-cost is measured apart, so that short kernels get as many repeats as they need.
+cost is measured apart, so that short kernels get as many repeats as they need. Launches during which the system ran
+something else on the processor do not count.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import statistics
 from collections.abc import Callable
 
 from pypto.runtime.tuning.measuring.device import Device
-from pypto.runtime.tuning.measuring.options import Estimate, Launch, MeasureOptions
+from pypto.runtime.tuning.measuring.options import Estimate, Launch, MeasureOptions, Samples
 
 ESTIMATE_RUNS = 5
 _SHORTEST = 1e-7  # seconds; below a clock's resolution an estimate means nothing
@@ -28,7 +29,7 @@ def estimate(device: Device, launch: Launch, restore: Restore, cold: bool) -> Es
     device.synchronize()
     flush = _span(device, device.overwrite_cache) if cold else 0.0
     before = _span(device, restore)
-    seconds = sample(device, launch, restore, ESTIMATE_RUNS, cold)
+    seconds = sample(device, launch, restore, ESTIMATE_RUNS, cold).usable()
     return Estimate(max(_SHORTEST, statistics.median(seconds)), flush, before)
 
 
@@ -42,18 +43,23 @@ def _span(device: Device, work: Callable[[], None]) -> float:
     return device.seconds(start, end)
 
 
-def sample(device: Device, launch: Launch, restore: Restore, count: int, cold: bool) -> list[float]:
-    """Return the seconds of `count` launches; they are enqueued one after the other and waited for once."""
+def sample(device: Device, launch: Launch, restore: Restore, count: int, cold: bool) -> Samples:
+    """Return the times of `count` launches; they are enqueued one after the other and waited for once."""
     marks = []
     for _ in range(count):
         restore()
         if cold:
             device.overwrite_cache()
+        before = device.interruptions()
         start = device.mark()
         launch()
-        marks.append((start, device.mark()))
+        end = device.mark()
+        marks.append((start, end, device.interruptions() > before))
     device.synchronize()
-    return [device.seconds(start, end) for start, end in marks]
+    samples = Samples()
+    for start, end, interrupted in marks:
+        samples.add(device.seconds(start, end), interrupted)
+    return samples
 
 
 def warmup_count(options: MeasureOptions, estimated: Estimate) -> int:

@@ -12,7 +12,7 @@ from pypto.runtime.tuning.candidate import Outcome, Trial
 from pypto.runtime.tuning.channel import Message
 from pypto.runtime.tuning.compiling import CompiledCandidate
 from pypto.runtime.tuning.helper import HelperDied, HelperHung
-from pypto.runtime.tuning.measuring.options import QUANTILES, TAIL, Estimate, MeasureOptions
+from pypto.runtime.tuning.measuring.options import QUANTILES, TAIL, Estimate, MeasureOptions, Samples
 from pypto.runtime.tuning.measuring.runner import CandidateFailed, Runner
 
 OnTrial = Callable[[Trial], None]
@@ -33,8 +33,13 @@ class Measured:
     memory: int = 0
     names: tuple[str, ...] = ()
     estimate: Estimate | None = None
-    seconds: list[float] = field(default_factory=list)
+    samples: Samples = field(default_factory=Samples)
     trial: Trial | None = None
+
+    @property
+    def seconds(self) -> list[float]:
+        """Return the launches that count."""
+        return self.samples.usable()
 
     @property
     def known(self) -> Estimate:
@@ -78,9 +83,9 @@ class Measurement:
 
     def accept(self, item: Measured, method: str, statistic: float | None = None) -> None:
         """Give a candidate its row: `statistic` seconds, else the median of its samples."""
-        middle, low, high, tail = (float(value) for value in np.quantile(item.seconds, (*QUANTILES, TAIL)))
-        seconds = middle if statistic is None else statistic
-        row = self._row(item, seconds, len(item.seconds), method)
+        counted = item.seconds
+        middle, low, high, tail = (float(value) for value in np.quantile(counted, (*QUANTILES, TAIL)))
+        row = self._row(item, middle if statistic is None else statistic, len(counted), method)
         self._finish(item, replace(row, quantiles=(middle, low, high), tail=tail))
 
     def accept_figures(self, item: Measured, figures: Sequence[float], method: str) -> None:

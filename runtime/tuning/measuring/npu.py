@@ -57,6 +57,10 @@ class NpuDevice:
     def synchronize(self) -> None:
         self.torch_npu.npu.synchronize()
 
+    def interruptions(self) -> int:
+        """Return 0: kernels on a device are not taken off it."""
+        return 0
+
     def overwrite_cache(self) -> None:
         """Write as many bytes as the L2 cache has."""
         self._buffer.zero_()
@@ -124,7 +128,8 @@ class DeviceRunner:
 
     def _sample(self, item: DeviceLaunch, warmup: int, count: int, cold: bool) -> Message:
         event.sample(self.device, item.launch, item.restore, warmup, cold)
-        return {"seconds": event.sample(self.device, item.launch, item.restore, count, cold)}
+        found = event.sample(self.device, item.launch, item.restore, count, cold)
+        return {"clean": found.clean, "interrupted": found.interrupted}
 
     def _names(self, item: DeviceLaunch) -> Message:
         return {"names": item.names}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ Benchmark = Callable[..., "float | Sequence[float]"]
 
 QUANTILES = (0.5, 0.2, 0.8)
 TAIL = 0.99
+ENOUGH_CLEAN = 5
+"""Launches without an interruption that suffice; fewer only where most were clean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +121,25 @@ class Estimate:
     @property
     def whole(self) -> float:
         return self.launch + self.flush + self.restore
+
+
+@dataclass(slots=True)
+class Samples:
+    """Seconds of launches, those apart that were interrupted: the system took the processor away meanwhile."""
+
+    clean: list[float] = field(default_factory=list)
+    interrupted: list[float] = field(default_factory=list)
+
+    def add(self, seconds: float, interrupted: bool) -> None:
+        """Add one launch."""
+        (self.interrupted if interrupted else self.clean).append(seconds)
+
+    def extend(self, other: Samples) -> None:
+        """Add the launches of `other`."""
+        self.clean += other.clean
+        self.interrupted += other.interrupted
+
+    def usable(self) -> list[float]:
+        """Return the launches that count: clean ones, or all where too few are clean to speak for the kernel."""
+        enough = len(self.clean) >= min(ENOUGH_CLEAN, len(self.interrupted) + 1)
+        return self.clean if enough else self.clean + self.interrupted

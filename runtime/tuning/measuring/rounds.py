@@ -12,6 +12,7 @@ from typing import Any
 from pypto.runtime.tuning.candidate import Outcome, Trial
 from pypto.runtime.tuning.measuring import event, kernel_rows
 from pypto.runtime.tuning.measuring.measurement import Measured, Measurement, OutOfTime
+from pypto.runtime.tuning.measuring.options import Samples
 from pypto.runtime.tuning.measuring.profiler import ProfilerPlan, RowsMissing, evaluate
 from pypto.runtime.tuning.measuring.runner import SessionLost
 from pypto.runtime.tuning.profiler_files import ProfilerData, read_folder
@@ -61,7 +62,7 @@ def _sample(measurement: Measurement, item: Measured, warmup: int, count: int) -
     limit = measurement.limit(item, (warmup + count) * item.known.whole)
     answer = measurement.ask(item, "sample", limit, warmup=warmup, count=count, cold=measurement.options.cold)
     if answer is not None:
-        item.seconds += answer["seconds"]
+        item.samples.extend(Samples(answer["clean"], answer["interrupted"]))
 
 
 def finish_events(measurement: Measurement, check: bool = True) -> None:
@@ -117,7 +118,7 @@ def measure_by_profiler(measurement: Measurement, collect: Collect) -> None:
     for note in (*data.notes, *([profiled.note] if profiled.note else [])):
         warnings.warn(note, RuntimeWarning, stacklevel=5)
     for item, seconds in zip(alive, profiled.seconds, strict=True):
-        item.seconds = list(seconds)
+        item.samples = Samples(list(seconds))
         if measurement.check(item):
             measurement.accept(item, "profiler", sum(seconds) / len(seconds))
 

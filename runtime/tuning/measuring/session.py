@@ -26,6 +26,9 @@ from pypto.runtime.tuning.measuring.arguments import WorkingArguments
 from pypto.runtime.tuning.measuring.device import CpuDevice
 from pypto.runtime.tuning.measuring.options import QUANTILES, Launch
 
+TRIES_FOR_ROWS = 4
+"""Launches until a row counts whatever the system did meanwhile."""
+
 
 class WrongIndex(Exception):
     """A candidate met an index that is no element of its axis."""
@@ -102,13 +105,25 @@ class Session:
         return {"launch": found.launch, "flush": found.flush, "restore": found.restore}
 
     def sample(self, key: str, warmup: int, count: int, cold: bool) -> Message:
-        """Return the seconds of `count` launches after `warmup` others."""
+        """Return the seconds of `count` launches after `warmup` others, clean and interrupted ones apart."""
         launch, restore = self.loaded[key].launch, self.arguments.restore
         event.sample(self.device, launch, restore, warmup, cold)
-        return {"seconds": event.sample(self.device, launch, restore, count, cold)}
+        found = event.sample(self.device, launch, restore, count, cold)
+        return {"clean": found.clean, "interrupted": found.interrupted}
 
     def profile(self, key: str, step: int, cold: bool) -> Message:
-        """Launch once as the profiler's step `step`; return the rows that it left."""
+        """Launch once as the profiler's step `step`; return the rows that it left.
+
+        A device's profiler would not see what the system does, so a launch that it interrupts is done again.
+        """
+        for _ in range(TRIES_FOR_ROWS):
+            before = self.device.interruptions()
+            rows = self._rows(key, step, cold)
+            if self.device.interruptions() == before:
+                break
+        return {"rows": rows}
+
+    def _rows(self, key: str, step: int, cold: bool) -> list[kernel_rows.Row]:
         self.arguments.restore()
         rows = []
         if cold:
@@ -118,7 +133,7 @@ class Session:
         runner = self._runner(key)
         for symbol, start, nanoseconds in self.around(runner.run)():
             rows.append(kernel_rows.row(step, kernel_rows.phase_name(symbol, key), start, nanoseconds, runner.threads))
-        return {"rows": rows}
+        return rows
 
     def _runner(self, key: str) -> kernel_rows.PhaseRunner:
         loaded = self.loaded[key]
