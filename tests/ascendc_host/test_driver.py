@@ -77,6 +77,19 @@ __global__ __vector__ void fill(__gm__ T* out, float value)
     DataCopy(to, a, count);
 }
 
+__global__ __vector__ void dump(GM_ADDR x)
+{
+    LocalTensor<half> a(TPosition::VECCALC, 64, 16);
+    GlobalTensor<half> from;
+    from.SetGlobalBuffer((__gm__ half*)x);
+    DataCopy(a, from, 16);
+    const uint32_t lengths[] = {2, 3};
+    const ShapeInfo shape(2, lengths);
+    DumpTensor(a, 7, 4, shape);
+    DumpAccChkPoint(a, 8, 1, 2);
+    DumpTensor(from, 9, 32);
+}
+
 __global__ __vector__ void wild(GM_ADDR x)
 {
     *reinterpret_cast<volatile int32_t*>(16) = 1;
@@ -102,6 +115,15 @@ def test_arguments_results_counters_and_prints(program: Program) -> None:
     assert report.counters.instructions == {"Adds": 4, "DataCopy": 8, "Muls": 4}
     assert report.printed == "block 0 of 4: 0.500000\n"
     assert report.as_json()["counters"]["launches"] == 1
+
+
+def test_dump_waits_and_shows_the_shape(program: Program) -> None:
+    report = run(program, [np.arange(16, dtype=np.float16)], kernel="dump", options=RunOptions("late"))
+    head = "DumpTensor: desc=7, addr=0x40, data_type=float16, position=UB, dump_size=4\n"
+    rows = "[[0.000000, 1.000000, 2.000000],\n[3.000000, -, -]]\n"
+    assert report.printed.startswith(head + rows)
+    assert "desc=8, addr=0x42, data_type=float16, position=UB, dump_size=2\n[1.000000, 2.000000]\n" in report.printed
+    assert [finding.rule for finding in report.findings] == ["gm-out-of-bounds"], "32 elements of 16"
 
 
 def test_workspace_carries_what_nobody_wrote(program: Program) -> None:

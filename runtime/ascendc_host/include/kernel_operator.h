@@ -27,5 +27,5 @@
 #include "ascendc_host/advanced_math.h"
 #include "ascendc_host/advanced_rows.h"
 #include "ascendc_host/list_tensor.h"
-#include "ascendc_host/debug.h"
+#include "ascendc_host/dump.h"
 #include "ascendc_host/launch.h"

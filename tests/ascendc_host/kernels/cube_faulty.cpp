@@ -486,3 +486,67 @@ __global__ __vector__ void reduction_of_halves(GM_ADDR x, GM_ADDR y, GM_ADDR z)
     const uint32_t shape[2] = {4, 16};
     ReduceSum<half, Pattern::Reduce::AR>(b, a, scratch(8192), shape, true);  // rule: dtype
 }
+
+__global__ __cube__ void vectors_on_a_cube_core(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    Tile a = tile(0);
+    Adds(a, a, 1.0f, 64);       // rule: wrong-core
+    DataCopy(a, global(x), 8);  // rule: wrong-core
+}
+
+__global__ __mix__(1, 2) void cross_flag_left(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    if ASCEND_IS_AIV {
+        CrossCoreSetFlag<2, PIPE_MTE3>(1);  // rule: cross-core-flag
+    }
+}
+
+__global__ __mix__(1, 2) void cross_flag_of_one_of_two(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    if (ASCEND_IS_AIV && GetSubBlockIdx() == 1) {
+        CrossCoreSetFlag<2, PIPE_MTE3>(1);  // rule: cross-core-flag
+    }
+}
+
+__global__ __vector__ void all_without_cube_cores(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    SyncAll<false>();  // rule: deadlock
+}
+
+__global__ __vector__ void pool_in_a_smaller_pool(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    TPipe pipe;
+    TBufPool<TPosition::VECCALC> first, second;
+    pipe.InitBufPool(first, 4096);
+    pipe.InitBufPool(second, 8192, first);  // rule: capacity
+}
+
+__global__ __vector__ void pool_of_five_buffers(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    TPipe pipe;
+    TBufPool<TPosition::VECCALC> pool;
+    TBuf<TPosition::VECCALC> buffers[5];
+    pipe.InitBufPool(pool, 4096);
+    for (auto& buffer : buffers) {
+        pool.InitBuffer(buffer, 32);  // rule: buffer-count
+    }
+}
+
+__global__ __vector__ void scale_never_set(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    LocalTensor<int32_t> a(TPosition::VECCALC, 0, 64);
+    LocalTensor<half> b(TPosition::VECCALC, 4096, 64);
+    Duplicate(a, 1, 64);
+    PipeBarrier<PIPE_V>();
+    Cast(b, a, RoundMode::CAST_NONE, 64);  // rule: uninitialised
+}
+
+__global__ __vector__ void products_to_a_narrow_sum(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    Tile a = tile(0);
+    LocalTensor<half> sum(TPosition::VECCALC, 65536, 64);
+    load(a, x);
+    Duplicate(sum, half(1), 64);
+    PipeBarrier<PIPE_V>();
+    Axpy(sum, a, 1.0f, 64);  // rule: dtype
+}

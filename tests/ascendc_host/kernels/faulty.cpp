@@ -2,6 +2,8 @@
 // Inputs: x and y, 1024 floats each; z, 1024 floats, is the output.
 #include "kernel_operator.h"
 
+#include <cassert>
+
 using namespace AscendC;
 
 namespace {
@@ -553,4 +555,40 @@ __global__ __vector__ void negative_count(GM_ADDR x, GM_ADDR y, GM_ADDR z)
 {
     Tile a = tile(0);
     Duplicate(a, 1.0f, -1);  // rule: count
+}
+
+__global__ __vector__ void queue_beyond_its_depth(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> queue;
+    pipe.InitBuffer(queue, 2, 4096);
+    Tile a = queue.AllocTensor<float>(), b = queue.AllocTensor<float>();
+    queue.EnQue(a);
+    queue.EnQue(b);  // rule: queue-depth
+    queue.FreeTensor(queue.DeQue<float>());
+    queue.FreeTensor(queue.DeQue<float>());
+}
+
+__global__ __vector__ void queued_twice(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    TPipe pipe;
+    TQue<TPosition::VECIN, 2> queue;
+    pipe.InitBuffer(queue, 2, 4096);
+    Tile a = queue.AllocTensor<float>();
+    queue.EnQue(a);
+    queue.EnQue(a);  // rule: queue-tensor
+    queue.FreeTensor(queue.DeQue<float>());
+}
+
+__global__ __vector__ void lost_by_select(GM_ADDR x, GM_ADDR y, GM_ADDR z)
+{
+    Tile kept(TPosition::VECCALC, 190 * 1024, 64), a = tile(0), b = tile(1);
+    load(a, x);
+    LocalTensor<uint8_t> bits(TPosition::VECCALC, 65536, 32);
+    Duplicate(kept, 1.0f, 64);
+    CompareScalar(bits, a, 0.5f, CMPMODE::LT, 64);
+    PipeBarrier<PIPE_V>();
+    Select(b, bits, a, 0.0f, SELMODE::VSEL_TENSOR_SCALAR_MODE, 64);
+    order<HardEvent::V_MTE3>(0);
+    DataCopy(global(z), kept, 64);  // rule: uninitialised
 }

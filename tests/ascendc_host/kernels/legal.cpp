@@ -40,6 +40,24 @@ __aicore__ inline void store(GM_ADDR to, const Tile& from)
     DataCopy(global(to), from, 1024);
 }
 
+// Hands out two buffers of the pool, wherever it lies.
+class OwnPool {
+public:
+    OwnPool() { Init(); }
+    template <typename Queue>
+    void InitBuffer(Queue& queue, uint8_t number, uint32_t bytes)
+    {
+        const TBufHandle first = GetBufHandle(GetCurBufSize());
+        queue.InitStartBufHandle(first, number, bytes);
+        for (uint32_t k = 0; k < number; ++k) {
+            queue.InitBufHandle(this, k, first, GetCurAddr() + k * bytes, bytes);
+        }
+        SetCurAddr(GetCurAddr() + number * bytes);
+        SetCurBufSize(GetCurBufSize() + number);
+    }
+    EXTERN_IMPL_BUFPOOL(OwnPool, TPosition::VECCALC, 8)
+};
+
 }  // namespace
 
 __global__ __vector__ void in_place(GM_ADDR x, GM_ADDR y, GM_ADDR z)  // z: x + 1
@@ -488,4 +506,56 @@ __global__ __vector__ void kept_elements(GM_ADDR x, GM_ADDR y, GM_ADDR z)  // z:
     GatherMask(b, a, 2, false, 0, {1, 16, 8, 0}, kept);
     order<HardEvent::V_MTE3>(0);
     DataCopyPad(global(z), b, DataCopyExtParams(1, static_cast<uint32_t>(kept * 4), 0, 0, 0));
+}
+
+__global__ __vector__ void pools_of_one_memory(GM_ADDR x, GM_ADDR y, GM_ADDR z)  // z: np.concatenate([x[:512], y[512:]])
+{
+    TPipe pipe;
+    TBufPool<TPosition::VECCALC> first, second;
+    pipe.InitBufPool(first, 4096);
+    pipe.InitBufPool(second, 4096, first);
+    TQueBind<TPosition::VECIN, TPosition::VECOUT, 1> one, other;
+    first.InitBuffer(one, 1, 2048);
+    Tile a = one.AllocTensor<float>();
+    DataCopy(a, global(x), 512);
+    one.EnQue(a);
+    a = one.DeQue<float>();
+    DataCopy(global(z), a, 512);
+    one.FreeTensor(a);
+    first.Reset();
+    second.InitBuffer(other, 1, 2048);
+    a = other.AllocTensor<float>();
+    DataCopy(a, global(y)[512], 512);
+    other.EnQue(a);
+    a = other.DeQue<float>();
+    DataCopy(global(z)[512], a, 512);
+    other.FreeTensor(a);
+}
+
+__global__ __vector__ void pool_of_the_kernel(GM_ADDR x, GM_ADDR y, GM_ADDR z)  // z: x
+{
+    TPipe pipe;
+    OwnPool pool;
+    TQueBind<TPosition::VECIN, TPosition::VECOUT, 2> through;
+    pipe.InitBufPool(pool, 8192);
+    pool.InitBuffer(through, 2, 2048);
+    for (int32_t i = 0; i < 2; ++i) {
+        Tile a = through.AllocTensor<float>();
+        DataCopy(a, global(x)[i * 512], 512);
+        through.EnQue(a);
+        a = through.DeQue<float>();
+        DataCopy(global(z)[i * 512], a, 512);
+        through.FreeTensor(a);
+    }
+    pool.Reset();
+}
+
+__global__ __mix__(1, 2) void vectors_alone_in_a_mixed_kernel(GM_ADDR x, GM_ADDR y, GM_ADDR z)  // z: np.full(1024, 5)
+{
+    Tile a = tile(0);
+    Duplicate(a, 5.0f, 1024);
+    if ASCEND_IS_AIV {
+        order<HardEvent::V_MTE3>(0);
+    }
+    DataCopy(global(z)[GetSubBlockIdx() * 512], a, 512);
 }

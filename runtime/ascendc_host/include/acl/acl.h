@@ -12,6 +12,7 @@ using aclError = int;
 using aclrtStream = void*;
 using aclrtContext = void*;
 using aclrtEvent = void*;
+using aclFloat16 = uint16_t;
 constexpr aclError ACL_SUCCESS = 0;
 constexpr aclError ACL_ERROR_NONE = 0;
 constexpr aclError ACL_RT_SUCCESS = 0;
@@ -32,8 +33,16 @@ inline aclError aclrtCreateStream(aclrtStream* stream) { *stream = nullptr; retu
 inline aclError aclrtDestroyStream(aclrtStream) { return ACL_SUCCESS; }
 inline aclError aclrtSynchronizeStream(aclrtStream) { return ACL_SUCCESS; }
 inline aclError aclrtSynchronizeStreamWithTimeout(aclrtStream, int32_t) { return ACL_SUCCESS; }
+inline aclError aclrtCreateEvent(aclrtEvent* event) { *event = nullptr; return ACL_SUCCESS; }
+inline aclError aclrtDestroyEvent(aclrtEvent) { return ACL_SUCCESS; }
+inline aclError aclrtRecordEvent(aclrtEvent, aclrtStream) { return ACL_SUCCESS; }
+inline aclError aclrtSynchronizeEvent(aclrtEvent) { return ACL_SUCCESS; }
 inline aclError aclrtSynchronizeDevice() { return ACL_SUCCESS; }
 inline aclError aclrtGetDeviceCount(uint32_t* count) { *count = 1; return ACL_SUCCESS; }
+enum aclrtLastErrLevel { ACL_RT_THREAD_LEVEL };
+inline aclError aclrtGetLastError(aclrtLastErrLevel) { return ACL_SUCCESS; }
+inline aclError aclrtPeekAtLastError(aclrtLastErrLevel) { return ACL_SUCCESS; }
+inline const char* aclGetRecentErrMsg() { return ""; }
 inline const char* aclrtGetSocName() { return "Ascend910B1"; }
 
 inline aclError aclrtMalloc(void** pointer, size_t bytes, aclrtMemMallocPolicy)

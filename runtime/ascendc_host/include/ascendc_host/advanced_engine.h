@@ -16,7 +16,7 @@ inline Temporary temporary(const AscendC::LocalTensor<uint8_t>& tensor) { return
 
 class AdvancedCall {
 public:
-    AdvancedCall(const char* name, Location at) : name_(name), at_(at) {}
+    AdvancedCall(const char* name, Location at) : name_(name), at_(at), exists_(exists_here(false, name, at)), legal_(exists_) {}
 
     bool legal() const { return legal_; }
     Location at() const { return at_; }
@@ -24,7 +24,9 @@ public:
 
     void fail(const char* rule, const std::string& message)
     {
-        core().report(rule, at_, std::string(name_) + ": " + message);
+        if (exists_) {
+            core().report(rule, at_, std::string(name_) + ": " + message);
+        }
         legal_ = false;
     }
 
@@ -101,7 +103,8 @@ public:
 private:
     const char* name_;
     Location at_;
-    bool legal_ = true;
+    bool exists_;
+    bool legal_;
     Accesses accesses_;
     Range scratch_{0, 0};
 

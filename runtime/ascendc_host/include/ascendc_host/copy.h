@@ -134,6 +134,8 @@ public:
         const uint32_t pipe = pipe_of(source.space(), target.space());
         if (pipe == PIPE_ALL) {
             fail("position", format("the chip has no path from %s to %s", space_name(source.space()), space_name(target.space())));
+        } else if (!exists(source.space()) || !exists(target.space())) {
+            return;
         }
         if (!legal_ || rows == 0 || bytes == 0) {
             return;
@@ -160,6 +162,9 @@ private:
     const char* name_;
     Location at_;
     bool legal_ = true;
+
+    // Copies to and from UB are vector cores' own; L1 and what lies behind it belong to cube cores.
+    bool exists(Space space) const { return space == Space::GM || exists_here(space != Space::UB, name_, at_); }
 
     Access access(End& end, int64_t rows, int64_t bytes, bool writes, const char* verb)
     {

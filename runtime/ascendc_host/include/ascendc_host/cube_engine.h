@@ -23,17 +23,7 @@ class CubeCall {
 public:
     CubeCall(const char* name, Location at) : name_(name), at_(at) {}
 
-    // On a vector core the device compiler drops these instructions from mixed kernels; others cannot have them.
-    bool starts()
-    {
-        if (core().is_cube) {
-            return true;
-        }
-        if (!core().runs_mixed) {
-            fail("wrong-core", "vector cores have no such instruction");
-        }
-        return false;
-    }
+    bool starts() const { return exists_here(true, name_, at_); }
 
     bool legal() const { return legal_; }
     Location at() const { return at_; }

@@ -103,10 +103,29 @@ T quantised(U number, const Transfer& transfer, uint64_t scale)
     }
 }
 
+struct Scale {
+    uint64_t value;
+    bool set;
+};
+using Scales = std::vector<Scale>;
+
+// Scales are copied into the buffer of the pipe before any result leaves it: results may take their place.
+inline Scales scales_of(const Transfer& transfer)
+{
+    Scales scales;
+    for (int64_t column = 0; transfer.scales >= 0 && column < transfer.columns; ++column) {
+        const Bytes factor = bytes_at(transfer.scales_space, transfer.scales + column * 8);
+        Scale scale{0, all_set(factor.shadow, 8)};
+        std::memcpy(&scale.value, factor.data, 8);
+        scales.push_back(scale);
+    }
+    return scales;
+}
+
 // One run of a row, converted: its bytes and their shadow.
 template <typename T, typename U>
-bool convert_run(const Transfer& transfer, int64_t start, int64_t matrix, int64_t row, int64_t column, int64_t count, std::vector<T>& values,
-                 std::vector<uint8_t>& shadow)
+bool convert_run(const Transfer& transfer, const Scales& scales, int64_t start, int64_t matrix, int64_t row, int64_t column, int64_t count,
+                 std::vector<T>& values, std::vector<uint8_t>& shadow)
 {
     bool valid = true;
     for (int64_t k = 0; k < count; ++k) {
@@ -114,9 +133,8 @@ bool convert_run(const Transfer& transfer, int64_t start, int64_t matrix, int64_
         uint64_t scale = transfer.scale;
         bool set = all_set(from.shadow, 4);
         if (transfer.scales >= 0) {
-            const Bytes factor = bytes_at(transfer.scales_space, transfer.scales + (column + k) * 8);
-            std::memcpy(&scale, factor.data, 8);
-            set = set && all_set(factor.shadow, 8);
+            scale = scales[column + k].value;
+            set = set && scales[column + k].set;
         }
         U number;
         std::memcpy(&number, from.data, 4);
@@ -130,13 +148,14 @@ bool convert_run(const Transfer& transfer, int64_t start, int64_t matrix, int64_
 template <typename T, typename U>
 void run_transfer(const Transfer& transfer, int64_t start, const End& end, const AtomicState& atomic, const char* name, Location at)
 {
+    const Scales scales = scales_of(transfer);
     std::vector<T> values(transfer.run_length());
     std::vector<uint8_t> shadow(transfer.run_length() * sizeof(T));
     for (int64_t matrix = 0; matrix < transfer.matrices; ++matrix) {
         for (int64_t row = 0; row < transfer.rows; ++row) {
             for (int64_t column = 0; column < transfer.columns; column += transfer.run_length()) {
                 const int64_t count = std::min(transfer.run_length(), transfer.columns - column);
-                const bool valid = convert_run<T, U>(transfer, start, matrix, row, column, count, values, shadow);
+                const bool valid = convert_run<T, U>(transfer, scales, start, matrix, row, column, count, values, shadow);
                 const int64_t to = transfer.target(matrix, row, column);
                 if (!valid && end.global && end.buffer->name != "workspace") {
                     core().report("uninitialised", at, format("%s stores row %lld of a result that nothing has computed to %s", name,

@@ -164,8 +164,9 @@ struct MmadParams {
 enum class CO2Layout : uint8_t { NZ, ROW_MAJOR, COLUMN_MAJOR };
 
 struct FixpipeConfig {
-    constexpr FixpipeConfig(CO2Layout layout) : format(layout) {}
+    constexpr FixpipeConfig(CO2Layout layout, bool to_ub = false) : format(layout), isToUB(to_ub) {}
     CO2Layout format;
+    bool isToUB;  // no path of this chip
 };
 constexpr FixpipeConfig CFG_NZ = {CO2Layout::NZ};
 constexpr FixpipeConfig CFG_ROW_MAJOR = {CO2Layout::ROW_MAJOR};

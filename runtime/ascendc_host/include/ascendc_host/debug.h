@@ -23,21 +23,6 @@ inline std::mutex& print_mutex()
     return mutex;
 }
 
-template <typename T>
-void print_values(const T* values, uint32_t count)
-{
-    std::printf("[");
-    for (uint32_t k = 0; k < count; ++k) {
-        const char* comma = k == 0 ? "" : ", ";
-        if constexpr (std::is_integral_v<T>) {
-            std::printf("%s%lld", comma, static_cast<long long>(values[k]));
-        } else {
-            std::printf("%s%f", comma, static_cast<double>(static_cast<float>(values[k])));
-        }
-    }
-    std::printf("]\n");
-}
-
 }  // namespace ascendc_host
 
 namespace AscendC {
@@ -58,39 +43,7 @@ void PRINTF(const char* text, Arguments... arguments)
     AscendC::printf(text, arguments...);
 }
 
-// Prints what the memory holds once everything issued so far is complete.
-template <typename T>
-void DumpTensor(const LocalTensor<T>& tensor, uint32_t description, uint32_t count, Location at = Location::here())
-{
-    ascendc_host::core().barrier_all(at);
-    std::lock_guard<std::mutex> guard(ascendc_host::print_mutex());
-    std::printf("DumpTensor: desc=%u, addr=%x, data_type=%s, position=%s, count=%u\n", description, tensor.address,
-                ascendc_host::dtype_name(ascendc_host::dtype_of<T>()), ascendc_host::space_name(tensor.space), count);
-    if (ascendc_host::within_local(tensor, tensor.address + ascendc_host::bytes_of<T>(count), "DumpTensor", at)) {
-        ascendc_host::print_values(tensor.GetPhyAddr(), count);
-    }
-}
-template <typename T>
-void DumpTensor(const GlobalTensor<T>& tensor, uint32_t description, uint32_t count, Location at = Location::here())
-{
-    ascendc_host::core().barrier_all(at);
-    std::lock_guard<std::mutex> guard(ascendc_host::print_mutex());
-    std::printf("DumpTensor: desc=%u, data_type=%s, position=GM, count=%u\n", description,
-                ascendc_host::dtype_name(ascendc_host::dtype_of<T>()), count);
-    if (ascendc_host::within_global(tensor.address, ascendc_host::bytes_of<T>(count), "DumpTensor", at) != nullptr) {
-        ascendc_host::print_values(reinterpret_cast<const T*>(tensor.address), count);
-    }
-}
-template <typename T, typename Shape>
-void DumpTensor(const LocalTensor<T>& tensor, uint32_t description, uint32_t count, const Shape&, Location at = Location::here())
-{
-    DumpTensor(tensor, description, count, at);
-}
-template <typename... Arguments>
-void DumpAccChkPoint(const Arguments&...) {}
 inline void PrintTimeStamp(uint32_t) {}
-
-struct ShapeInfoTag;
 
 }  // namespace AscendC
 
@@ -98,6 +51,10 @@ namespace ascendc_host {
 
 inline void failed_assertion(const char* condition, Location at)
 {
+    if (current_core() == nullptr) {  // host code
+        std::fprintf(stderr, "%s:%u: the assertion %s does not hold\n", at.file, at.line, condition);
+        std::abort();
+    }
     core().report("assertion", at, format("the assertion %s does not hold", condition));
     throw KernelAbort();
 }

@@ -1,212 +1,7 @@
 // Buffers and queues that order their users by themselves: TPipe, TQue, TQueBind, TBuf, TBufPool.
 #pragma once
 
-#include "allocator.h"
-#include "sync.h"
-
-namespace ascendc_host {
-
-// One buffer of a queue, and the flag that must be waited for before it may be filled again.
-struct FrameBuffer {
-    uint32_t address = 0;
-    uint32_t bytes = 0;
-    bool taken = false;
-    bool queued = false;
-    Location taken_at;
-    int32_t filled_event = -1;
-    int32_t freed_event = -1;
-};
-
-struct QueueEvents {
-    AscendC::HardEvent filled;
-    AscendC::HardEvent freed;
-    bool needs_flags;
-};
-
-// What orders the one who fills a buffer and the one who uses it, by where the data comes from and goes to.
-constexpr QueueEvents queue_events(AscendC::TPosition source, AscendC::TPosition target)
-{
-    using P = AscendC::TPosition;
-    using E = AscendC::HardEvent;
-    const bool from_gm = source == P::GM;
-    if (target == P::VECIN || (from_gm && target == P::VECCALC)) return {E::MTE2_V, E::V_MTE2, true};
-    if (source == P::VECIN && target == P::VECOUT) return {E::MTE2_MTE3, E::MTE3_MTE2, true};
-    if (target == P::VECOUT || (source == P::VECOUT && target == P::GM)) return {E::V_MTE3, E::MTE3_V, true};
-    if (target == P::A1 || target == P::B1 || target == P::C1 || target == P::TSCM) return {E::MTE2_MTE1, E::MTE1_MTE2, true};
-    if (target == P::A2 || target == P::B2 || target == P::C2) return {E::MTE1_M, E::M_MTE1, true};
-    if (target == P::CO1) return {E::M_FIX, E::FIX_M, true};
-    if (target == P::C2PIPE2GM) return {E::FIX_FIX, E::FIX_FIX, false};
-    return {E::V_V, E::V_V, false};
-}
-
-constexpr AscendC::TPosition queue_source(AscendC::TPosition position)
-{
-    using P = AscendC::TPosition;
-    switch (position) {
-        case P::VECOUT: return P::VECCALC;
-        case P::A2: return P::A1;
-        case P::B2: return P::B1;
-        case P::C2: return P::C1;
-        case P::CO1: return P::A2;
-        default: return P::GM;
-    }
-}
-
-class FrameOwner {
-public:
-    virtual ~FrameOwner() noexcept(false) {}
-    virtual void forget(class QueueBase* queue) = 0;
-};
-
-class QueueBase {
-public:
-    FrameOwner* owner = nullptr;
-
-    QueueBase() = default;
-    QueueBase(const QueueBase&) = delete;
-    QueueBase& operator=(const QueueBase&) = delete;
-
-    // Queues go before or after their pipe.
-    ~QueueBase()
-    {
-        if (owner != nullptr) {
-            owner->forget(this);
-            if (std::uncaught_exceptions() == 0) {
-                report_leaks();
-                settle(Location());
-            }
-        }
-    }
-
-    std::vector<FrameBuffer> buffers;
-    AscendC::TPosition position = AscendC::TPosition::VECIN;
-    std::deque<int32_t> waiting;
-    QueueEvents events{};
-    int32_t depth = 1;
-
-    int32_t take(Location at)
-    {
-        for (size_t k = 0; k < buffers.size(); ++k) {
-            const size_t number = (next_ + k) % buffers.size();
-            if (!buffers[number].taken) {
-                next_ = number + 1;
-                return take_buffer(static_cast<int32_t>(number), at);
-            }
-        }
-        core().report("queue-alloc", at, format("AllocTensor: all %zu buffers of the queue are taken and not freed", buffers.size()),
-                      buffers.empty() ? Location() : buffers[0].taken_at);
-        throw KernelAbort();
-    }
-
-    void put(int32_t number, Location at)
-    {
-        if (!valid(number, at, "EnQue")) {
-            return;
-        }
-        FrameBuffer& buffer = buffers[static_cast<size_t>(number)];
-        const size_t most = depth == 0 ? 1 : static_cast<size_t>(depth);
-        if (waiting.size() >= std::max(most, buffers.size())) {
-            core().report("queue-depth", at, format("EnQue: the queue holds %zu tensors already", waiting.size()));
-        }
-        if (events.needs_flags) {
-            buffer.filled_event = core().allocate_event(events.filled, at);
-            core().set_flag(events.filled, buffer.filled_event, at);
-        } else {
-            core().barrier(events.filled == AscendC::HardEvent::FIX_FIX ? PIPE_FIX : PIPE_V, at);
-        }
-        buffer.queued = true;
-        waiting.push_back(number);
-    }
-
-    int32_t get(Location at)
-    {
-        if (waiting.empty()) {
-            core().report("queue-empty", at, "DeQue: the queue holds no tensor");
-            throw KernelAbort();
-        }
-        const int32_t number = waiting.front();
-        waiting.pop_front();
-        FrameBuffer& buffer = buffers[static_cast<size_t>(number)];
-        buffer.queued = false;
-        if (buffer.filled_event >= 0) {
-            core().wait_flag(events.filled, buffer.filled_event, at);
-            core().release_event(events.filled, buffer.filled_event);
-            buffer.filled_event = -1;
-        }
-        return number;
-    }
-
-    void free(int32_t number, Location at)
-    {
-        if (!valid(number, at, "FreeTensor")) {
-            return;
-        }
-        FrameBuffer& buffer = buffers[static_cast<size_t>(number)];
-        if (!buffer.taken) {
-            core().report("queue-free", at, "FreeTensor: the tensor was freed before");
-            return;
-        }
-        if (events.needs_flags) {
-            buffer.freed_event = core().allocate_event(events.freed, at);
-            core().set_flag(events.freed, buffer.freed_event, at);
-        }
-        buffer.taken = false;
-    }
-
-    // Waits for what still uses the buffers, so that their bytes may serve another purpose.
-    void settle(Location at)
-    {
-        for (FrameBuffer& buffer : buffers) {
-            if (buffer.freed_event >= 0) {
-                core().wait_flag(events.freed, buffer.freed_event, at);
-                core().release_event(events.freed, buffer.freed_event);
-                buffer.freed_event = -1;
-            }
-            if (buffer.filled_event >= 0) {
-                core().wait_flag(events.filled, buffer.filled_event, at);
-                core().release_event(events.filled, buffer.filled_event);
-                buffer.filled_event = -1;
-            }
-        }
-    }
-
-    void report_leaks()
-    {
-        for (FrameBuffer& buffer : buffers) {
-            if (buffer.taken) {
-                core().report("leaked-buffer", buffer.taken_at, "a tensor of a queue is never freed");
-                buffer.taken = false;
-            }
-        }
-    }
-
-private:
-    size_t next_ = 0;
-
-    int32_t take_buffer(int32_t number, Location at)
-    {
-        FrameBuffer& buffer = buffers[static_cast<size_t>(number)];
-        if (buffer.freed_event >= 0) {
-            core().wait_flag(events.freed, buffer.freed_event, at);
-            core().release_event(events.freed, buffer.freed_event);
-            buffer.freed_event = -1;
-        }
-        buffer.taken = true;
-        buffer.taken_at = at;
-        return number;
-    }
-
-    bool valid(int32_t number, Location at, const char* what)
-    {
-        if (number < 0 || number >= static_cast<int32_t>(buffers.size())) {
-            core().report("queue-tensor", at, format("%s: the tensor does not come from this queue", what));
-            return false;
-        }
-        return true;
-    }
-};
-
-}  // namespace ascendc_host
+#include "user_pool.h"
 
 namespace AscendC {
 
@@ -221,8 +16,6 @@ struct TQueConfig {
     bool enableStaticEvtId = false;
     bool enableLoopQueue = false;
 };
-
-using TBufHandle = int32_t;
 
 template <TPosition source, TPosition target, int32_t depth_, auto mask = 0>
 class TQueBind : public ascendc_host::QueueBase {
@@ -281,6 +74,23 @@ public:
         free(value.buffer, at);
     }
     void FreeAllEvent(Location at = Location::here()) { settle(at); }
+    // For pools that a kernel writes itself.
+    void InitStartBufHandle(TBufHandle, uint8_t number, uint32_t)
+    {
+        buffers.assign(number, ascendc_host::FrameBuffer());
+    }
+    template <typename Pool>
+    void InitBufHandle(Pool* pool, uint32_t number, TBufHandle, uint32_t start, uint32_t bytes, Location at = Location::here())
+    {
+        if (number >= buffers.size()) {
+            ascendc_host::core().report("buffer-count", at, ascendc_host::format("buffer %u of a queue that has %zu", number, buffers.size()));
+            return;
+        }
+        pool->host_pool.expect(start, bytes, at);
+        buffers[number].address = start;
+        buffers[number].bytes = bytes;
+        pool->host_pool.adopt(*this);
+    }
     bool VacantInQue() const { return waiting.size() < buffers.size(); }
     bool HasTensorInQue() const { return !waiting.empty(); }
     int32_t GetTensorCountInQue() const { return static_cast<int32_t>(waiting.size()); }
@@ -347,6 +157,20 @@ public:
     template <typename T>
     void FreeTensor(const LocalTensor<T>&) {}
     uint32_t GetBufLen() const { return view.limit - view.address; }
+    // For pools that a kernel writes itself.
+    void InitStartBufHandle(TBufHandle, uint8_t number, uint32_t, Location at = Location::here())
+    {
+        if (number != 1) {
+            ascendc_host::core().report("buffer-count", at, ascendc_host::format("%u buffers for a TBuf, which has one", number));
+        }
+    }
+    template <typename Pool>
+    void InitBufHandle(Pool* pool, uint32_t, TBufHandle, uint32_t start, uint32_t bytes, Location at = Location::here())
+    {
+        pool->host_pool.expect(start, bytes, at);
+        view.address = start;
+        view.limit = start + bytes;
+    }
 };
 
 // Hands out bytes of one memory after the other, and owns the event ids.
@@ -374,10 +198,7 @@ public:
             buffer.bytes = rounded;
             queue.buffers.push_back(buffer);
         }
-        count_ += number;
-        if (count_ > 64) {
-            ascendc_host::core().report("buffer-count", at, ascendc_host::format("%u buffers: a pipe holds at most 64", count_));
-        }
+        count(number, at);
         ascendc_host::QueueBase* base = &queue;
         base->owner = this;
         queues_.push_back(base);
@@ -389,6 +210,29 @@ public:
         const uint32_t rounded = (bytes + 31) / 32 * 32;
         buffer.view.address = reserve(ascendc_host::space_of(place), rounded, at);
         buffer.view.limit = buffer.view.address + rounded;
+        count(1, at);
+        return true;
+    }
+
+    // Gives bytes to a pool: to a TBufPool, or to one that the kernel writes itself.
+    template <typename Pool>
+    bool InitBufPool(Pool& pool, uint32_t bytes, Location at = Location::here())
+    {
+        pool.host_pool.open(reserve(ascendc_host::space_of(Pool::poolPos), bytes, at), bytes);
+        tell(pool);
+        return true;
+    }
+    // Gives the bytes of another pool.
+    template <typename Pool, typename Shared>
+    bool InitBufPool(Pool& pool, uint32_t bytes, Shared& shared, Location at = Location::here())
+    {
+        const ascendc_host::UserPool& other = shared.host_pool;
+        if (other.space() != pool.host_pool.space() || bytes > other.end() - other.start()) {
+            ascendc_host::core().report("capacity", at, ascendc_host::format("a pool of %u bytes of %s does not fit into one of %u bytes of %s",
+                                        bytes, space_name(pool.host_pool.space()), other.end() - other.start(), space_name(other.space())));
+        }
+        pool.host_pool.open(other.start(), bytes);
+        tell(pool);
         return true;
     }
 
@@ -399,7 +243,26 @@ protected:
     };
     Span spans_[8];
     uint32_t count_ = 0;
+    uint32_t most_ = 64;
     std::vector<ascendc_host::QueueBase*> queues_;
+
+    void count(uint32_t number, Location at)
+    {
+        count_ += number;
+        if (count_ > most_) {
+            ascendc_host::core().report("buffer-count", at, ascendc_host::format("%u buffers: the %s holds at most %u", count_,
+                                        most_ == 64 ? "pipe" : "pool", most_));
+        }
+    }
+    virtual void opened() {}
+    template <typename Pool>
+    static void tell(Pool& pool)
+    {
+        if constexpr (std::is_base_of_v<TPipeBase, Pool>) {
+            TPipeBase& base = pool;
+            base.opened();
+        }
+    }
 
     uint32_t reserve(ascendc_host::Space space, uint32_t bytes, Location at)
     {
@@ -443,36 +306,25 @@ template <TPosition place, uint32_t most = 4>
 class TBufPool : public TPipeBase {
 public:
     static constexpr TPosition poolPos = place;
+    ascendc_host::UserPool host_pool{place, most};
 
-    void open(uint32_t start, uint32_t bytes)
-    {
-        Span& span = spans_[static_cast<int>(ascendc_host::space_of(place))];
-        span.next = start;
-        span.end = start + bytes;
-        start_ = start;
-    }
-    template <TPosition inner, uint32_t inner_most>
-    bool InitBufPool(TBufPool<inner, inner_most>& pool, uint32_t bytes, Location at = Location::here())
-    {
-        pool.open(reserve(ascendc_host::space_of(inner), bytes, at), bytes);
-        return true;
-    }
-    template <TPosition inner, uint32_t inner_most, typename Pool>
-    bool InitBufPool(TBufPool<inner, inner_most>& pool, uint32_t bytes, Pool& shared, Location = Location::here())
-    {
-        pool.open(shared.start(), bytes);
-        return true;
-    }
-    uint32_t start() const { return start_; }
+    TBufPool() { most_ = most; }
     void Reset(Location at = Location::here())
     {
         settle(at);
         ascendc_host::core().barrier_all(at);
-        spans_[static_cast<int>(ascendc_host::space_of(place))].next = start_;
+        open();
     }
 
 private:
-    uint32_t start_ = 0;
+    void opened() override { open(); }
+    void open()
+    {
+        Span& span = spans_[static_cast<int>(host_pool.space())];
+        span.next = host_pool.start();
+        span.end = host_pool.end();
+        count_ = 0;
+    }
 };
 
 class TPipe : public TPipeBase {
@@ -514,18 +366,6 @@ public:
             done_ = true;
         }
     }
-    template <TPosition place, uint32_t most>
-    bool InitBufPool(TBufPool<place, most>& pool, uint32_t bytes, Location at = Location::here())
-    {
-        pool.open(reserve(ascendc_host::space_of(place), bytes, at), bytes);
-        return true;
-    }
-    template <TPosition place, uint32_t most, typename Pool>
-    bool InitBufPool(TBufPool<place, most>& pool, uint32_t bytes, Pool& shared, Location = Location::here())
-    {
-        pool.open(shared.start(), bytes);
-        return true;
-    }
     int32_t FetchEventID(HardEvent event) { return ascendc_host::core().free_event(event); }
     template <HardEvent event>
     int32_t FetchEventID() { return FetchEventID(event); }
@@ -542,6 +382,18 @@ public:
     LocalTensor<T> GetAbsAddr(int32_t offset, int32_t elements) const
     {
         return LocalTensor<T>(place, static_cast<uint32_t>(offset), static_cast<uint32_t>(elements));
+    }
+    // Without completing the pipes: the kernel orders what follows.
+    void DestroyWithoutPipeAll(Location at = Location::here())
+    {
+        if (!done_) {
+            settle(at);
+            done_ = true;
+        }
+    }
+    uint8_t* GetBaseAddr(int8_t place) const
+    {
+        return ascendc_host::core().memory(ascendc_host::space_of(static_cast<TPosition>(place))).data.data();
     }
     uint32_t used(ascendc_host::Space space) const { return spans_[static_cast<int>(space)].next; }
 

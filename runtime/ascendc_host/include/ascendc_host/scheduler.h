@@ -1,6 +1,7 @@
 // The cores of one launch on threads of this machine: turns, waits between cores, deadlocks.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <thread>
@@ -106,6 +107,35 @@ public:
         return true;
     }
 
+    // A flag between cores was set here.
+    void note_set(int64_t id, Location at)
+    {
+        std::lock_guard<std::mutex> guard(mutex_);
+        set_at_[id] = at;
+    }
+
+    void aborted() { aborted_ = true; }
+
+    // At the end: flags that nobody waited for stay set. Without effect when a core stopped in the middle.
+    void report_flags_left()
+    {
+        if (aborted_) {
+            return;
+        }
+        for (const auto& box : boxes_) {
+            if (!box.second.tokens.empty()) {
+                report_left(box.first.second.c_str(), "flag %lld is set and core %u never waits for it: the next kernel starts with it", box.first.first);
+            }
+        }
+        for (const auto& arrival : arrivals_) {
+            const auto missing = std::count_if(arrival.second.begin(), arrival.second.end(), [](const auto& queue) { return queue.empty(); });
+            if (missing != static_cast<int64_t>(arrival.second.size())) {
+                report_left(arrival.first.c_str(), "flag %lld is not set by all cores that it needs: %u of them do not",
+                            static_cast<uint32_t>(missing));
+            }
+        }
+    }
+
     size_t pending(uint32_t receiver, const std::string& token)
     {
         std::lock_guard<std::mutex> guard(mutex_);
@@ -126,6 +156,17 @@ private:
     bool deadlock_ = false;
     std::map<std::string, std::vector<std::deque<RemoteClock>>> arrivals_;
     std::map<std::pair<uint32_t, std::string>, Box> boxes_;
+    std::map<int64_t, Location> set_at_;
+    std::atomic<bool> aborted_{false};
+
+    void report_left(const char* name, const char* message, uint32_t number) const
+    {
+        long long id = -1;
+        const auto place = std::sscanf(name, "%*s %lld", &id) == 1 ? set_at_.find(id) : set_at_.end();
+        if (place != set_at_.end()) {
+            findings().add("cross-core-flag", place->second, format(message, id, number), Location(), -1);
+        }
+    }
 
     void deliver(uint32_t receiver, const std::string& token, const RemoteClock& clock)
     {
@@ -213,6 +254,7 @@ void run_block(Core& core, const Kernel& kernel)
         }
         core.finish(end);
     } catch (const KernelAbort&) {
+        core.scheduler->aborted();
     }
     core.at_end.clear();
     collect(core);
@@ -260,6 +302,7 @@ void launch(KernelKind kind, uint64_t blocks, const Kernel& kernel)
     for (std::thread& thread : threads) {
         thread.join();
     }
+    scheduler.report_flags_left();
 }
 
 }  // namespace ascendc_host

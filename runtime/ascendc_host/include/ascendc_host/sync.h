@@ -119,6 +119,10 @@ inline void synchronise_all(bool vectors_only, Location at)
     Core& mine = core();
     mine.barrier_all(at);
     std::vector<uint32_t> cores;
+    if (!vectors_only && mine.group_size == 1) {
+        mine.report("deadlock", at, "SyncAll<false> waits for cube and vector cores: this kernel has one kind of core");
+        throw KernelAbort();
+    }
     if (vectors_only) {
         cores = same_kind_cores(mine);
     } else {
@@ -178,6 +182,7 @@ void CrossCoreSetFlag(uint16_t id, Location at = Location::here())
         return;
     }
     const uint32_t number = ascendc_host::core().number;
+    ascendc_host::core().scheduler->note_set(id, at);
     ascendc_host::core().release_to(pipe, at, [id, number, at](const ascendc_host::Clock& clock) {
         ascendc_host::send_cross_flag(mode, id, clock.published(number));
         ascendc_host::expect_room(mode, id, at);
@@ -205,8 +210,13 @@ void SyncAll(const GlobalTensor<int32_t>& global, const LocalTensor<int32_t>& lo
 {
     ascendc_host::Core& mine = ascendc_host::core();
     const uint64_t needed = static_cast<uint64_t>(cores > 0 ? static_cast<uint32_t>(cores) : mine.blocks) * 32;
-    if (ascendc_host::within_global(global.address, needed, "SyncAll", at) != nullptr) {
+    mine.barrier_all(at);
+    const auto* buffer = ascendc_host::within_global(global.address, needed, "SyncAll", at);
+    if (buffer != nullptr) {
         ascendc_host::within_local(local, local.address + needed, "SyncAll", at);
+        if (!buffer->shadow.empty() && !ascendc_host::all_set(buffer->shadow.data() + (global.address - buffer->base), needed)) {
+            mine.report("uninitialised", at, "SyncAll counts in global memory, which has to hold zeros: nothing has written it");
+        }
     }
     if (ascendc_host::sync_sites().runs("SyncAll", at)) {
         ascendc_host::synchronise_all(true, at);

@@ -31,10 +31,24 @@ inline bool within_local(const LocalView& view, uint64_t end, const char* name, 
     }
     if (end > view.limit) {
         core().report("tensor-too-small", at, format("%s reaches byte %llu of a tensor that has %u", name,
-                      static_cast<unsigned long long>(end - view.address), view.limit - view.address));
+                      static_cast<unsigned long long>(end - view.address), view.limit > view.address ? view.limit - view.address : 0));
         return false;
     }
     return true;
+}
+
+// Whether this core has the instruction. The device compiler drops it from the other kind of core of a mixed kernel; in a
+// kernel of that other kind alone it is a mistake.
+inline bool exists_here(bool on_cube, const char* name, Location at)
+{
+    const Core& mine = core();
+    if (mine.is_cube == on_cube) {
+        return true;
+    }
+    if (!mine.runs_mixed || mine.group_size == 1) {
+        core().report("wrong-core", at, format("%s: %s cores have no such instruction", name, mine.is_cube ? "cube" : "vector"));
+    }
+    return false;
 }
 
 // Finds the buffer of a range of global memory; null, with a report, when the range leaves it.
@@ -85,11 +99,32 @@ using PrimT = T;
 
 struct ShapeInfo {
     uint8_t shapeDim = 0;
-    uint32_t shape[8] = {};
     uint8_t originalShapeDim = 0;
+    uint32_t shape[8] = {};
     uint32_t originalShape[8] = {};
     DataFormat dataFormat = DataFormat::ND;
+
+    ShapeInfo() = default;
+    ShapeInfo(uint8_t dimensions, const uint32_t lengths[], uint8_t original_dimensions, const uint32_t original_lengths[], DataFormat format)
+        : shapeDim(dimensions), originalShapeDim(original_dimensions), dataFormat(format)
+    {
+        std::copy(lengths, lengths + dimensions, shape);
+        std::copy(original_lengths, original_lengths + original_dimensions, originalShape);
+    }
+    ShapeInfo(uint8_t dimensions, const uint32_t lengths[], DataFormat format = DataFormat::ND)
+        : ShapeInfo(dimensions, lengths, dimensions, lengths, format)
+    {
+    }
 };
+
+inline int GetShapeSize(const ShapeInfo& info)
+{
+    int size = 1;
+    for (uint8_t k = 0; k < info.shapeDim; ++k) {
+        size *= static_cast<int>(info.shape[k]);
+    }
+    return size;
+}
 
 template <typename T>
 class LocalTensor : public ascendc_host::LocalView {

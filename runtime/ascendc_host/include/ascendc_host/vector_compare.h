@@ -173,15 +173,17 @@ void select(VectorCall& call, const Lanes& lanes, const AscendC::LocalTensor<T>&
 }
 
 // Modes 1 and 2 keep the bits in the last 8 KiB of the unified buffer.
-inline void reserved_rule(VectorCall& call, AscendC::SELMODE mode, const LocalView& dst)
+inline void reserved_rule(VectorCall& call, AscendC::SELMODE mode, const LocalView& dst, const LocalView& bits)
 {
-    static_cast<void>(dst);
     if (mode == AscendC::SELMODE::VSEL_CMPMASK_SPR) {
         return;
     }
+    call.uses_reserved();
     const AscendC::TPipe* pipe = current_pipe();
     if (pipe != nullptr && pipe->used(Space::UB) > AscendC::TOTAL_VEC_LOCAL_SIZE) {
         call.fail("reserved-buffer", format("this mode needs the last 8 KiB of UB, and buffers take %u bytes", pipe->used(Space::UB)));
+    } else if (dst.address >= AscendC::TOTAL_VEC_LOCAL_SIZE || bits.address >= AscendC::TOTAL_VEC_LOCAL_SIZE) {
+        call.fail("reserved-buffer", "this mode needs the last 8 KiB of UB, where an operand is");
     }
 }
 
@@ -328,7 +330,7 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
 {
     using namespace ascendc_host;
     VectorCall call("Select", at);
-    reserved_rule(call, mode, dst);
+    reserved_rule(call, mode, dst, bits);
     if (mode == SELMODE::VSEL_CMPMASK_SPR) {
         // The bits of one repeat serve all of them.
         Lanes lanes = call.masked(static_cast<uint64_t>(lanes_of<T>()), (count + lanes_of<T>() - 1) / lanes_of<T>(), lanes_of<T>(), true);
@@ -345,7 +347,7 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
 {
     using namespace ascendc_host;
     VectorCall call("Select", at);
-    reserved_rule(call, mode, dst);
+    reserved_rule(call, mode, dst, bits);
     select(call, call.count(count), dst, bits, tensor_source(src0), number_source<T>(number), BitSource::FOLLOWING, BinaryRepeatParams(), "Select");
 }
 template <typename T, typename U, bool isSetMask = true, typename Mask>
@@ -354,7 +356,7 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
 {
     using namespace ascendc_host;
     VectorCall call("Select", at);
-    reserved_rule(call, mode, dst);
+    reserved_rule(call, mode, dst, bits);
     Lanes lanes;
     if constexpr (std::is_convertible_v<Mask, uint64_t>) {
         lanes = call.masked(static_cast<uint64_t>(mask), repeatTime, lanes_of<T>(), isSetMask);
@@ -371,7 +373,7 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
 {
     using namespace ascendc_host;
     VectorCall call("Select", at);
-    reserved_rule(call, mode, dst);
+    reserved_rule(call, mode, dst, bits);
     Lanes lanes;
     if constexpr (std::is_convertible_v<Mask, uint64_t>) {
         lanes = call.masked(static_cast<uint64_t>(mask), repeatTime, lanes_of<T>(), isSetMask);
@@ -398,6 +400,7 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
 {
     using namespace ascendc_host;
     VectorCall call("Select", at);
+    call.uses_reserved();
     const Lanes lanes = call.masked(uint64_t{0}, repeatTime, lanes_of<T>(), false);
     const T number = bit_cast<T>(static_cast<std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>(core().registers['s']));
     select(call, lanes, dst, bits, tensor_source(src0, params.src0BlkStride, params.src0RepStride), number_source<T>(number),

@@ -104,14 +104,16 @@ inline uint64_t end_of(const Ranges& ranges)
 // One vector instruction while its rules are checked.
 class VectorCall {
 public:
-    VectorCall(const char* name, Location at) : name_(name), at_(at) {}
+    VectorCall(const char* name, Location at) : name_(name), at_(at), exists_(exists_here(false, name, at)), legal_(exists_) {}
 
     bool legal() const { return legal_; }
     Location at() const { return at_; }
 
     void fail(const char* rule, const std::string& message)
     {
-        core().report(rule, at_, std::string(name_) + ": " + message);
+        if (exists_) {
+            core().report(rule, at_, std::string(name_) + ": " + message);
+        }
         legal_ = false;
     }
 
@@ -237,8 +239,18 @@ public:
     template <typename Run>
     void issue(Accesses accesses, Run run)
     {
+        if (!keeps_reserved_) {
+            core().issue(PIPE_V, at_, name_, std::move(accesses), [run] {
+                run();
+                lose_reserved();
+            });
+            return;
+        }
         core().issue(PIPE_V, at_, name_, std::move(accesses), std::move(run));
     }
+
+    // The instruction keeps something in the last 8 KiB of UB: what was there is lost.
+    void uses_reserved() { keeps_reserved_ = false; }
 
     static Access reads(Ranges ranges) { return access(std::move(ranges), false); }
     static Access writes(Ranges ranges) { return access(std::move(ranges), true); }
@@ -246,7 +258,16 @@ public:
 private:
     const char* name_;
     Location at_;
-    bool legal_ = true;
+    bool exists_;
+    bool legal_;
+    bool keeps_reserved_ = true;
+
+    static void lose_reserved()
+    {
+        Memory& memory = core().memory(Space::UB);
+        std::memset(memory.data.data() + AscendC::TOTAL_VEC_LOCAL_SIZE, 0xff, memory.capacity - AscendC::TOTAL_VEC_LOCAL_SIZE);
+        std::memset(memory.shadow.data() + AscendC::TOTAL_VEC_LOCAL_SIZE, 0, memory.capacity - AscendC::TOTAL_VEC_LOCAL_SIZE);
+    }
 
     static Access access(Ranges ranges, bool writes)
     {

@@ -239,6 +239,9 @@ void cast(VectorCall& call, const Lanes& lanes, const AscendC::LocalTensor<To>& 
     }
     const auto& registers = core().registers;
     const auto scale = registers.find('d');
+    if (std::is_same_v<From, int32_t> && std::is_same_v<To, half> && scale == registers.end()) {
+        call.fail("uninitialised", "int32_t to half is multiplied by the scale of SetDeqScale, which nothing has set");
+    }
     const Convert<To, From> convert{mode, scale == registers.end() ? 1.0f : bit_cast<float>(static_cast<uint32_t>(scale->second))};
     const std::array<Operand, 2> operands{operand(dst, strides.dstBlkStride, strides.dstRepStride), operand(src, strides.srcBlkStride, strides.srcRepStride)};
     if constexpr (std::is_same_v<To, AscendC::int4b_t> || std::is_same_v<From, AscendC::int4b_t>) {
@@ -271,12 +274,22 @@ struct MulAddLanes { template <typename U, typename T> T operator()(U a, U b, T 
 struct FusedMulAddLanes { template <typename T> T operator()(T a, T b, T sum) const { return static_cast<T>(float(a) * float(sum) + float(b)); } };
 struct FusedMulAddReluLanes { template <typename T> T operator()(T a, T b, T sum) const { return positive_part(FusedMulAddLanes()(a, b, sum)); } };
 
+// Results and sources of one type, or sources of half with sums of float.
+template <typename T, typename U>
+void sums_of_products(VectorCall& call)
+{
+    call.dtype(dtype_of<T>(), FLOATS, "result");
+    call.dtype(dtype_of<U>(), FLOATS, "source");
+    if (std::is_same_v<U, float> && !std::is_same_v<T, float>) {
+        call.fail("dtype", format("no instruction adds products of float to %s", dtype_name(dtype_of<T>())));
+    }
+}
+
 template <typename T, typename U>
 void axpy(VectorCall& call, const Lanes& lanes, const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<U>& src, U factor,
           const AscendC::UnaryRepeatParams& strides)
 {
-    call.dtype(dtype_of<T>(), FLOATS, "result");
-    call.dtype(dtype_of<U>(), FLOATS, "source");
+    sums_of_products<T, U>(call);
     const Operand target = operand(dst, strides.dstBlkStride, strides.dstRepStride);
     lanewise<Shadow::LANES, T, U, T>(call, lanes, {target, operand(src, strides.srcBlkStride, strides.srcRepStride), target}, AxpyLanes<T, U>{factor});
 }
@@ -285,8 +298,7 @@ template <typename T, typename U, typename Function>
 void multiply_add(VectorCall& call, const Lanes& lanes, const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<U>& src0,
                   const AscendC::LocalTensor<U>& src1, const AscendC::BinaryRepeatParams& strides, Function function)
 {
-    call.dtype(dtype_of<T>(), FLOATS, "result");
-    call.dtype(dtype_of<U>(), FLOATS, "source");
+    sums_of_products<T, U>(call);
     const Operand target = operand(dst, strides.dstBlkStride, strides.dstRepStride);
     lanewise<Shadow::LANES, T, U, U, T>(call, lanes,
                                         {target, operand(src0, strides.src0BlkStride, strides.src0RepStride),

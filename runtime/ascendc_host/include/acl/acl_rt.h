@@ -1,0 +1,4 @@
+// Another name of a part of the interface.
+#pragma once
+
+#include "acl.h"
