@@ -17,6 +17,7 @@ from pypto.codegen.llvm.contraction_shape import Blocking, blocking
 from pypto.codegen.llvm.evaluation import Indexing
 from pypto.codegen.llvm.groups import Group, Step, form_groups, loops_of
 from pypto.codegen.llvm.indices import Frames, Indices
+from pypto.codegen.llvm.joint import INTRINSICS, SIGNATURE, Part, joined
 from pypto.codegen.llvm.lowering import checking_operations, lower
 from pypto.codegen.llvm.memory import Memory
 from pypto.codegen.llvm.memory_reduction import MemoryReduction
@@ -50,7 +51,6 @@ MOST_BYTES = 24 << 20
 
 STATUS = ("<lock>", "<site>", "<place>", "<index>")
 """Names of the status words; no parameter is called like them."""
-SIGNATURE = "ptr %slots, ptr %workspace, ptr %scratch, ptr %stop, i64 %first, i64 %last"
 
 
 def emit(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> CpuCode:
@@ -63,19 +63,23 @@ def emit(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> Cpu
     arguments = _arguments(module, layouts)
     texts: list[str] = []
     declarations: set[str] = set()
-    phases: list[Phase] = []
-    workspace = scratch = 0
+    parts: list[Part] = []
+    scratch = 0
     groups = {machine.vector_bits: "#0"}
     for number, kernel in enumerate(module.kernels):
         emitted = _emit_kernel(kernel, number, arguments, machine, groups)
         texts += emitted.functions
         declarations |= emitted.declarations
-        phases += emitted.phases
-        workspace, scratch = max(workspace, emitted.workspace), max(scratch, emitted.scratch)
+        parts.append(Part(kernel, emitted.phases, emitted.workspace))
+        scratch = max(scratch, emitted.scratch)
+    joint = joined(parts, "#0")
+    texts += joint.functions
+    declarations.update(INTRINSICS if joint.functions else ())
+    workspace = joint.workspace
     attributes = [_attributes(group, bits) for bits, group in groups.items()]
     text = "\n".join([*texts, *sorted(declarations), *attributes, "!0 = !{i32 1}", ""])
     notes = (f"intermediates between phases take {workspace} bytes",) if workspace else ()
-    return CpuCode(text, slots, tuple(phases), workspace, scratch, notes, _threads(module))
+    return CpuCode(text, slots, joint.phases, workspace, scratch, notes, _threads(module))
 
 
 def _slots(module: Module) -> tuple[Slot, ...]:
