@@ -160,7 +160,7 @@ def test_hooks_run_around_every_launch_with_copies(tmp_path: Path) -> None:
         post_hook=lambda values, error: order.append("after" if error is None else "error"),
     )
     (trial,) = measure([made(tmp_path, 0, "double")], inputs, expected, options)
-    assert trial.outcome is Outcome.MEASURED and 0 < trial.samples <= 4
+    assert trial.outcome is Outcome.MEASURED and 0 < trial.samples <= 8
     assert order[::2] == ["before"] * (len(order) // 2) and order[1::2] == ["after"] * (len(order) // 2)
     # check, estimate (1 + 5), warm-up, samples, check
     assert len(order) // 2 >= 1 + 6 + 1 + 4 + 1

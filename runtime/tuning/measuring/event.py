@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable
+from typing import Any
 
 from pypto.runtime.tuning.measuring.device import Device
 from pypto.runtime.tuning.measuring.options import Estimate, Launch, MeasureOptions, Samples
@@ -29,8 +30,8 @@ def estimate(device: Device, launch: Launch, restore: Restore, cold: bool) -> Es
     device.synchronize()
     flush = _span(device, device.overwrite_cache) if cold else 0.0
     before = _span(device, restore)
-    seconds = sample(device, launch, restore, ESTIMATE_RUNS, cold).usable()
-    return Estimate(max(_SHORTEST, statistics.median(seconds)), flush, before)
+    found = sample(device, launch, restore, ESTIMATE_RUNS, cold)
+    return Estimate(max(_SHORTEST, statistics.median(found.clean or found.interrupted)), flush, before)
 
 
 def _span(device: Device, work: Callable[[], None]) -> float:
@@ -44,9 +45,13 @@ def _span(device: Device, work: Callable[[], None]) -> float:
 
 
 def sample(device: Device, launch: Launch, restore: Restore, count: int, cold: bool) -> Samples:
-    """Return the times of `count` launches; they are enqueued one after the other and waited for once."""
-    marks = []
-    for _ in range(count):
+    """Return the times of `count` launches; they are enqueued one after the other and waited for once.
+
+    For each that was interrupted there is another one, up to twice as many in all.
+    """
+    marks: list[tuple[Any, Any, bool]] = []
+    missing = count
+    while missing > 0 and len(marks) < 2 * count:
         restore()
         if cold:
             device.overwrite_cache()
@@ -55,6 +60,7 @@ def sample(device: Device, launch: Launch, restore: Restore, count: int, cold: b
         launch()
         end = device.mark()
         marks.append((start, end, device.interruptions() > before))
+        missing -= not marks[-1][2]
     device.synchronize()
     samples = Samples()
     for start, end, interrupted in marks:
