@@ -18,6 +18,7 @@ from pypto.caller import PLACED_AT_CALLER
 from pypto.codegen.targets.target import load_target
 from pypto.dependencies import check_unknown, option_value
 from pypto.ir.base.errors import UserError
+from pypto.ir.nodes import Attribute
 from pypto.tile_function import TileFunction
 from pypto.tile_plan import CHIP
 from pypto.tiling_level import TilingLevel
@@ -112,8 +113,9 @@ class Scheduler:
     """How cores share the tiles of a hierarchical tiling; also a config of `compile`.
 
     tiling_strategy: a `HierarchicalTiling`. enable_coarse_grain_pipeline: copies of a coarse tile overlap the computing
-    of the one before. enable_fine_grain_parallel: cores that no coarse tile needs share the fine tiles. It never
-    changes results. Raises UserError ``unknown-option`` or ``option-value``.
+    of the one before. enable_fine_grain_parallel: cores that no coarse tile needs share the fine tiles; without, each
+    coarse tile runs them in turn on its core. It never changes results. Raises UserError ``unknown-option`` or
+    ``option-value``.
     """
 
     def __init__(
@@ -161,6 +163,24 @@ class Scheduler:
             raise UserError("no-coarse-tiles", stages[0].location if stages else None)
         available = cores or load_target(CHIP).number("cores", "vector")
         return HierarchicalPlan(tuple(self._coarse(stage, available) for stage in coarse))
+
+    def choices(self, stage: TileFunction, meaning: str, cores: int | None) -> dict[str, Attribute]:
+        """Return what the plan of a stage asks of its kernel's schedule: nothing where it is no coarse one.
+
+        Tiles of a kernel of whole arrays are fine ones: on all cores, or on as many as there are coarse tiles when these
+        run theirs in turn.
+        """
+        if self.tiling_strategy.level(stage) is not TilingLevel.COARSE:
+            return {}
+        plan = self._coarse(stage, cores or load_target(CHIP).number("cores", "vector"))
+        made: dict[str, Attribute] = {}
+        if not self.enable_fine_grain_parallel:
+            made["aicore_num"] = plan.cores
+        shapes = {item.shape for item in plan.fine}
+        shape = shapes.pop() if len(shapes) == 1 else None
+        if meaning == "whole" and shape is not None and stage.shape is not None and len(shape) == len(stage.shape):
+            made |= {"tile_shape": shape, "tile_num": None}
+        return made
 
     def _coarse(self, stage: TileFunction, cores: int) -> CoarseTiles:
         count = stage.tile_num or 1

@@ -72,6 +72,9 @@ def schedule_attributes(stage: TileFunction, meaning: Meaning, options: Options)
         "pipeline": options.enable_pipeline,
         "declared": tuple(name for name, is_wish in wishes if is_wish) or None,
     }
+    if options.scheduler is not None:
+        planned = options.scheduler.choices(stage, meaning.kind, options.aicore_num)
+        values.update((name, value) for name, value in planned.items() if getattr(options, name) is None)
     return {key: value for key, value in values.items() if value is not None}
 
 
@@ -86,7 +89,7 @@ def what_options_did(options: Options, target: str) -> Iterator[str]:
 
 _WISH = "taken where it fits the unified buffer; the schedule on the device says where it does not"
 _ON_DEVICE = {
-    "scheduler": "coarse tiles are work items; how cores share them and the fine ones is printed above",
+    "scheduler": "coarse tiles are shared by cores, fine ones are what a core computes at once, as printed above",
     "tile_num": _WISH,
     "tile_m": _WISH,
     "tile_n": _WISH,

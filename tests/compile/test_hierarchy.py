@@ -105,3 +105,46 @@ def test_a_fine_stage_says_its_number_itself():
 
     fine = Scheduler(HierarchicalTiling()).plan(outer).coarse[0].fine
     assert [(item.name, item.count) for item in fine] == [("seven", 7), ("other_rank", 1)]
+
+
+@tile(shape=(8, 64), level=TilingLevel.FINE)
+def fine_rows(a, b):
+    b[:] = a * 2.0 + 1.0
+
+
+@tile(shape=(32, 64), level=TilingLevel.COARSE, tile_num=4)
+def coarse_rows(a, out):
+    out[:] = fine_rows(a)
+
+
+def planned_kernel(kernel, scheduler=None, **shapes):
+    config = None if scheduler is None else TileConfig(scheduler=scheduler)
+    compiled = pypto.compile(kernel, config, target="reference", shapes=shapes, dtypes="float32")
+    (made,) = compiled.module_at("planned").kernels
+    return made
+
+
+@pytest.mark.parametrize(("parallel", "cores"), [(True, 16), (False, 4)])
+def test_the_scheduler_acts_on_the_schedule(parallel, cores):
+    """4 coarse tiles of 4 fine ones: on 16 cores, or in turn on 4."""
+    scheduler = Scheduler(HierarchicalTiling(), enable_fine_grain_parallel=parallel)
+    made = planned_kernel(coarse_rows, scheduler, a=(128, 64), out=(128, 64))
+    assert made.grid[0].extent == cores
+    assert dict(made.attributes)["tiles"] == (8, 64)
+    depths = {buffer.depth for buffer in made.buffers}
+    assert (max(depths) > 1) is not parallel
+
+
+def test_without_coarse_pipeline_copies_take_turns():
+    scheduler = Scheduler(HierarchicalTiling(), False, False)
+    made = planned_kernel(coarse_rows, scheduler, a=(128, 64), out=(128, 64))
+    assert {buffer.depth for buffer in made.buffers} == {1}
+
+
+def test_options_win_over_the_scheduler():
+    scheduler = Scheduler(HierarchicalTiling(), enable_fine_grain_parallel=False)
+    config = TileConfig(scheduler=scheduler, aicore_num=2, shape=(16, 64))
+    compiled = pypto.compile(coarse_rows, config, target="reference", shapes={"a": (128, 64), "out": (128, 64)})
+    (made,) = compiled.module_at("planned").kernels
+    assert made.grid[0].extent == 2
+    assert dict(made.attributes)["tiles"] == (16, 64)
