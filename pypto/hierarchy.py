@@ -167,8 +167,8 @@ class Scheduler:
     def choices(self, stage: TileFunction, meaning: str, cores: int | None) -> dict[str, Attribute]:
         """Return what the plan of a stage asks of its kernel's schedule: nothing where it is no coarse one.
 
-        Tiles of a kernel of whole arrays are fine ones: on all cores, or on as many as there are coarse tiles when these
-        run theirs in turn.
+        Tiles of a kernel of whole arrays are fine ones: on all cores, or on as many as there are coarse tiles when
+        these run theirs in turn.
         """
         if self.tiling_strategy.level(stage) is not TilingLevel.COARSE:
             return {}

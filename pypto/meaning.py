@@ -192,12 +192,31 @@ def _whole_or_tiles(function: TileFunction, shape: Shape, arguments: tuple[View,
     analysis = analyse(kernel) if kernel is not None else None
     bound = [(axis, found) for axis in anchor.cut if (found := _binding(analysis, anchor, axis)) is not None]
     if kernel is not None and not bound:
-        return Meaning("whole", plain.views, plain.hidden, plain.batch, notes=plain.notes, traced=kernel)
+        notes = (*plain.notes, *_larger_tile(function, shape, anchor))
+        return Meaning("whole", plain.views, plain.hidden, plain.batch, notes=notes, traced=kernel)
     if _tiles_fit(function, anchor):
         return _tiles(function, plain, anchor, analysis)
     if failure is not None and (not anchor.cut or function.tile_num is None):
         raise failure
     raise _cut_error(function, anchor, bound, failure)
+
+
+def _larger_tile(function: TileFunction, shape: Shape, anchor: _Anchor) -> tuple[str, ...]:
+    """Return a remark where a number of tiles is given, so that somebody may expect tiles, and the anchor is not cut."""
+    if function.tile_num in (None, 1) or anchor.cut:
+        return ()
+    sizes = zip(shape, anchor.extents, strict=True)
+    larger = [axis for axis, (size, extent) in enumerate(sizes) if _is_larger(size, extent)]
+    if not larger:
+        return ()
+    axis, name = larger[0], anchor.view.name
+    extents = f"{name} axis {axis} has {anchor.extents[axis]} elements, less than a tile's {shape[axis]}"
+    effect = f"the body applies to the whole arguments, and tile_num={function.tile_num} is only schedule"
+    return (f"{function.name}: {extents}: {effect}",)
+
+
+def _is_larger(size: Extent | None, extent: Extent) -> bool:
+    return isinstance(size, int) and isinstance(extent, int) and size > extent
 
 
 def _find_anchor(function: TileFunction, shape: Shape, plain: Meaning) -> _Anchor | None:

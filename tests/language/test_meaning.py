@@ -181,3 +181,28 @@ def test_the_error_of_the_body_is_shown_when_tiles_cannot_help() -> None:
         out[:] = x + y
 
     assert failure(wrong, x=(4,), y=(3,), out=(4,)).name == "shape-mismatch"
+
+
+def test_a_tile_larger_than_the_output_is_remarked():
+    """Nothing is cut then, whatever tile_num says."""
+
+    @pypto.tile(shape=(4,), tile_num=3)
+    def smaller(x, out):
+        out[:] = x[::4] + x[1::4]
+
+    found = meaning(smaller, x=(12,), out=(3,))
+    assert found.kind == "whole"
+    (note,) = found.notes
+    assert "out axis 0 has 3 elements, less than a tile's 4" in note
+    assert "tile_num=3 is only schedule" in note
+
+    @pypto.tile(shape=(4,))
+    def unnumbered(x, out):
+        out[:] = x + 1.0
+
+    @pypto.tile(shape=(4,), tile_num=3)
+    def equal(x, out):
+        out[:] = x + 1.0
+
+    assert meaning(unnumbered, x=(3,), out=(3,)).notes == ()
+    assert meaning(equal, x=(4,), out=(4,)).notes == ()
