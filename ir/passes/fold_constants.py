@@ -1,4 +1,4 @@
-"""Compute operations whose operands are all numbers, and settle arrays of no elements."""
+"""Compute operations whose operands are all numbers; settle arrays of no elements and loops of no turns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from pypto.ir.dtypes import DType
-from pypto.ir.nodes import Kernel, Level, Operation, Store
+from pypto.ir.nodes import For, Kernel, Level, Operation, Store
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.manager import Pass
@@ -15,7 +15,7 @@ from pypto.ir.passes.rewriting import Rewriter
 
 
 def fold_constants(kernel: Kernel) -> Kernel:
-    """Return `kernel` without operations whose operands are all numbers, and without empty stores.
+    """Return `kernel` without operations whose operands are all numbers, empty stores and loops that never turn.
 
     A reduction of no elements becomes its number (0, 1 for prod and all, NaN for mean), a matrix product over none 0,
     so that no value that a store needs has an extent of 0 afterwards.
@@ -58,6 +58,14 @@ class _Folder(Rewriter):
         arrays = [np.asarray(self.numbers[value.name]).astype(value.dtype.numpy) for value in operation.operands]
         outcome = TABLE[operation.name].meaning(*arrays, **dict(operation.attributes))
         return _number(outcome, operation.results[0].dtype)
+
+    def loop(self, loop: For) -> None:
+        """A loop of no turns leaves what it was given."""
+        if isinstance(loop.start, int) and isinstance(loop.stop, int) and loop.start >= loop.stop:
+            initial = self.all(loop.initial)
+            self.values.update((old.name, new) for old, new in zip(loop.results, initial, strict=True))
+        else:
+            super().loop(loop)
 
     def store(self, store: Store) -> None:
         if all(item.extent != 0 for item in store.region):

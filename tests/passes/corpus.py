@@ -122,7 +122,7 @@ def division(shape: tuple[int, ...], dtype: DType) -> Module:
     x, y = k.input("x", shape, dtype), k.input("y", shape, dtype)
     k.output("quotient", k.op("floor_div", x, y))
     k.output("rest", k.op("remainder", x, y))
-    k.output("seventh", k.op("floor_div", x, k.number(-7, dtype)))
+    k.output("seventh", k.op("floor_div", x, k.number(-7 if dtype.kind == "signed" else 7, dtype)))
     k.output("zero", k.op("remainder", x, k.number(0, dtype)))
     return k.module()
 

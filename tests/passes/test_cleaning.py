@@ -307,3 +307,13 @@ def test_invariants_that_would_cost_slots_stay() -> None:
     k.loop("i", 0, 9, (), 1, body)
     (kernel,) = run_passes(k.module(), NPU_PASSES)[0].kernels
     assert "slots" not in str(dict(kernel.attributes).get("notes", ""))
+
+
+def test_a_loop_of_no_turns_leaves_what_it_was_given() -> None:
+    text = """%a = load x[0 : 4, 0 : 8]
+  %r = for %i = 3 to 3 carry (%s = %a) {
+    %n = exp %s
+    store out[0 : 4, 0 : 8], %n
+    yield %n
+  }"""
+    assert after(text + STORE, FOLD_CONSTANTS) == ["%a = load x[0 : 4, 0 : 8]", "store out[0 : 4, 0 : 8], %a"]
