@@ -16,17 +16,18 @@ def specialise(module: Module, values: Mapping[Symbol, Index]) -> Module:
     """Return `module` with every symbol that `values` names replaced, in types, regions, attributes and loop bounds."""
     if not values:
         return module
-    result = _substitute(module, values)
+    result = substituted(module, values)
     assert isinstance(result, Module)
     return result
 
 
-def _substitute(node: Any, values: Mapping[Symbol, Index]) -> Any:
+def substituted(node: Any, values: Mapping[Symbol, Index]) -> Any:
+    """Return a node, or a tuple of them, with the symbols of `values` replaced wherever they stand in it."""
     if isinstance(node, (Symbol, IndexOperation)):
         return substitute(node, values)
     if isinstance(node, tuple):
-        return tuple(_substitute(item, values) for item in node)
+        return tuple(substituted(item, values) for item in node)
     if isinstance(node, (Location, DType)) or not is_dataclass(node) or isinstance(node, type):
         return node
-    changed = {field.name: _substitute(getattr(node, field.name), values) for field in fields(node)}
+    changed = {field.name: substituted(getattr(node, field.name), values) for field in fields(node)}
     return replace(node, **changed)

@@ -21,6 +21,7 @@ from pypto.ir.passes.remove_common import REMOVE_COMMON
 from pypto.ir.passes.remove_dead import REMOVE_DEAD
 from pypto.ir.passes.rotate_buffers import ROTATE_BUFFERS
 from pypto.ir.passes.split_cores import SPLIT_CORES
+from pypto.ir.passes.unroll_loops import UNROLL_LOOPS
 
 
 def again(item: Pass) -> Pass:
@@ -29,6 +30,7 @@ def again(item: Pass) -> Pass:
 
 
 NPU_PASSES: tuple[Pass | ModulePass, ...] = (
+    UNROLL_LOOPS,
     FOLD_CONSTANTS,
     REMOVE_DEAD,
     SPLIT_CORES,

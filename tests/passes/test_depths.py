@@ -134,3 +134,12 @@ def test_two_hundred_operations_are_lowered_quickly(cores: int) -> None:
         times.append(time.process_time() - start)
     assert len(list(walk(made.kernels[0].body))) > 200
     assert min(times) < 1.0
+
+
+@pytest.mark.parametrize(("rows", "loops"), [(0, 0), (1, 0), (2, 1)])
+def test_loops_of_no_turns_and_of_one_are_no_loops(rows: int, loops: int) -> None:
+    kernel = planned(copies_rows((rows, 40)))
+    assert sum(isinstance(item, For) for item in walk(kernel.body)) == loops
+    nested = planned(CORPUS["nested_no_inner"]())
+    assert sum(isinstance(item, For) for item in walk(nested.body)) == 1
+    assert not any(isinstance(item, For) for item in walk(planned(CORPUS["accumulate_once"]()).body))
