@@ -42,7 +42,7 @@ class Selection:
 
 
 class NothingMeasured(Exception):
-    """No candidate has a time; the text lists each with its reason."""
+    """No candidate can be chosen; the text lists each with its reason."""
 
 
 def cost(trial: Trial, metric: str, work: Work) -> float:
@@ -71,12 +71,13 @@ def select(
     """Return the best of `trials`. The closest runners-up are measured again with it, in turns, and that decides.
 
     When all of them are slower the second time, the machine was busy, and each one's better figure decides. Ties go to
-    the first. Raises NothingMeasured when no row has a time.
+    the first. Where nothing could be measured, the model decides among those that nothing speaks against, and the note
+    says so. Raises NothingMeasured when there are none.
     """
     amount = work or Work(0.0, 0)
     ranked = _ranked(trials, metric, amount)
     if not ranked:
-        raise NothingMeasured(_reasons(trials))
+        return _modelled_best(trials)
     close = _close(ranked, metric, amount)
     if len(close) < 2:
         return Selection(ranked[0])
@@ -87,6 +88,15 @@ def select(
     if cost(again[0], metric, amount) > _limit(ranked[0], metric, amount):
         again, note = _ranked(_better(close, again, metric, amount), metric, amount), BUSY
     return Selection(again[0], (note + _note(again, metric, amount)).removesuffix("; "), tuple(again))
+
+
+def _modelled_best(trials: Sequence[Trial]) -> Selection:
+    left = [trial for trial in trials if trial.outcome is Outcome.NOT_MEASURED]
+    modelled = [trial for trial in left if trial.candidate.predicted is not None] or left
+    if not modelled:
+        raise NothingMeasured(_reasons(trials))
+    best = min(modelled, key=lambda trial: trial.candidate.predicted or 0.0)
+    return Selection(best, f"no candidate was measured ({best.reason}), so this is the best by the model")
 
 
 def _ranked(trials: Sequence[Trial], metric: str, work: Work) -> list[Trial]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from pypto.runtime.tuning.measuring.options import MeasureOptions
 from pypto.runtime.tuning.measuring.profiler import ProfilerPlan, RowsMissing, complete_rounds, evaluate
-from pypto.runtime.tuning.profiler_files import TaskRow
+from pypto.runtime.tuning.profiler_files import TaskRow, read_file
 
 PLAN = ProfilerPlan()
 APART = [("a",), ("b",), ("c",)]
@@ -125,3 +126,13 @@ def test_half_the_rounds_suffice_and_fewer_do_not() -> None:
 def test_a_kernel_that_runs_twice_per_launch_is_one_incomplete_round_not_two_candidates() -> None:
     rows = [row for row in session(APART) for _ in range(2 if row.name == "b" else 1)]
     assert complete_rounds(rows, APART, PLAN.rounds) == []
+
+
+def test_the_known_values_of_the_real_sample() -> None:
+    rows = read_file(Path(__file__).parent / "data" / "kernel_details_derived.csv").rows
+    ones = ("aclnnInplaceOne_OnesLikeAiCore_OnesLike",)
+    found = evaluate(rows, [ones], ProfilerPlan(warmup=1, active=1, discarded=0))
+    assert found.seconds == ((pytest.approx(7.620e-6),),)
+    grouped = ("aclnnGroupedMatmulV5_GroupedMatmul_GroupedMatmul",)
+    both = evaluate(rows, [ones + grouped], ProfilerPlan(warmup=0, active=1, discarded=0))
+    assert both.seconds == ((pytest.approx((7.620 + 25.481) * 1e-6),),)

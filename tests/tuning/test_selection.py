@@ -101,6 +101,17 @@ def test_F_all_failing_reports_every_candidate_and_reason() -> None:
         select([], Again(), work=WORK)
 
 
+def test_where_nothing_was_measured_the_model_decides_among_what_is_not_rejected() -> None:
+    def left(number: int, predicted: float | None) -> Trial:
+        return Trial(making.candidate(number, predicted=predicted), Outcome.NOT_MEASURED, "no time left")
+
+    rejected = replace(left(2, 1e-9), outcome=Outcome.WRONG_RESULT)
+    found = select([left(0, 2e-3), left(1, 1e-3), rejected, left(3, None)], Again(), work=WORK)
+    assert found.winner.candidate == making.candidate(1, predicted=1e-3)
+    assert found.note == "no candidate was measured (no time left), so this is the best by the model"
+    assert select([left(0, None), left(1, None)], Again(), work=WORK).winner.candidate.is_default
+
+
 def test_throughput_goes_by_the_median_and_latency_by_the_tail() -> None:
     steady, swift = row(0, 1.2e-3, tail=1.3e-3), row(1, 1.0e-3, tail=9e-3)
     assert select([steady, swift], Again(), "throughput", WORK).winner is swift
