@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pypto.dependencies import AnyDependency, Dependency, GatherDep
 from pypto.ir.base.errors import UserError
 from pypto.links import Link, Pick, Port, Wait, launch_parameters, links_by_name, resolve, resolve_barriers
+from pypto.never_read import never_read
 from pypto.tile_function import TileFunction
 
 if TYPE_CHECKING:
@@ -170,7 +171,23 @@ def link_stages(
     graph = _assemble(
         tuple(stages[number] for number in order), tuple(moved), [_moved(wait, place) for wait in waits], unordered
     )
+    _check_read(graph)
     return replace(graph, dependencies=tuple(dependencies))
+
+
+def _check_read(graph: Graph) -> None:
+    """Raise UserError ``consumer-overwrites`` for a link into a parameter that its stage surely never reads.
+
+    Tracing finds the others.
+    """
+    for link in graph.links:
+        stage = graph.stages[link.destination]
+        parameter = link.destination_buffer
+        if parameter in stage.outputs and parameter in never_read(stage.original):
+            described = graph.describe(link)
+            raise UserError(
+                "consumer-overwrites", stage.location, link=described, parameter=parameter, stage=stage.name
+            )
 
 
 def _moved(wait: Wait, place: Mapping[int, int]) -> Wait:

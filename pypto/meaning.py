@@ -202,7 +202,7 @@ def _whole_or_tiles(function: TileFunction, shape: Shape, arguments: tuple[View,
 
 
 def _larger_tile(function: TileFunction, shape: Shape, anchor: _Anchor) -> tuple[str, ...]:
-    """Return a remark where a number of tiles is given, so that somebody may expect tiles, and the anchor is not cut."""
+    """Return a remark where a number of tiles is given, so that somebody may expect some, and the anchor is not cut."""
     if function.tile_num in (None, 1) or anchor.cut:
         return ()
     sizes = zip(shape, anchor.extents, strict=True)

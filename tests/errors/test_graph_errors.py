@@ -242,3 +242,13 @@ def test_a_consumer_that_overwrites_its_input():
         "parameter 'local_input', which stage 'overwrite' overwrites",
         call=lambda: kernel.execute(x, x.copy(), x.copy()),
     )
+
+
+def test_a_link_into_what_is_only_written_is_found_before_any_call():
+    @tile
+    def only_writes(x, local_input):
+        local_input[...] = x * 2.0
+
+    link = Dependency("load", "only_writes", dst_buffer="local_input")
+    words = "parameter 'local_input', which stage 'only_writes' overwrites"
+    error("consumer-overwrites", words, call=lambda: pypto.compile([load, only_writes], config={"dependency": link}))
