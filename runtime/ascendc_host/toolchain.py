@@ -164,32 +164,38 @@ def _first_error(text: str) -> str:
 def _prefix(compiler: Compiler, options: list[str]) -> list[str]:
     """Return options that include the model's headers, precompiled when the compiler can."""
     key = hashlib.sha256(repr((compiler, options, headers_digest(), _stamps(), PREFIX)).encode()).hexdigest()[:24]
-    place = folder() / f"headers-{key}"
+    place = folder() / f"prefix-{key}"
     header = place / "prefix.h"
     is_clang = "clang" in compiler.version
-    if not header.exists():
-        private = place.with_name(f".{place.name}.{secrets.token_hex(6)}")
-        private.mkdir(parents=True)
-        (private / "prefix.h").write_text(PREFIX, encoding="utf-8")
-        target = private / ("prefix.pch" if is_clang else "prefix.h.gch")
-        command = [
-            *compiler.command,
-            *options,
-            f"-I{INCLUDE}",
-            "-x",
-            "c++-header",
-            str(private / "prefix.h"),
-            "-o",
-            str(target),
-        ]
-        subprocess.run(command, capture_output=True, check=False, timeout=BUILD_SECONDS)
-        try:
-            private.rename(place)
-        except OSError:  # somebody else was faster
-            shutil.rmtree(private, ignore_errors=True)
+    compiled = place / ("prefix.pch" if is_clang else "prefix.h.gch")
+    if not (place / "tried").exists():
+        place.mkdir(parents=True, exist_ok=True)
+        _precompile(compiler, options, header, compiled)
+        (place / "tried").touch()
         _prune()
     with contextlib.suppress(OSError):
         os.utime(place)
-    if is_clang and (place / "prefix.pch").exists():
-        return ["-include-pch", str(place / "prefix.pch")]
+    if is_clang and compiled.exists():
+        return ["-include-pch", str(compiled)]
     return ["-include", str(header)]
+
+
+def _precompile(compiler: Compiler, options: list[str], header: Path, compiled: Path) -> None:
+    """Write `header`, once, and what it compiles to. Clang remembers its path and time: neither may change."""
+    mark = secrets.token_hex(6)
+    if not header.exists():
+        text = header.with_name(f".{mark}.h")
+        text.write_text(PREFIX, encoding="utf-8")
+        try:
+            os.link(text, header)
+        except FileExistsError:  # somebody else was faster
+            pass
+        except OSError:  # no links here
+            text.replace(header)
+        text.unlink(missing_ok=True)
+    private = compiled.with_name(f".{mark}.{compiled.name}")
+    command = [*compiler.command, *options, f"-I{INCLUDE}", "-x", "c++-header", str(header), "-o", str(private)]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=BUILD_SECONDS)
+    if done.returncode == 0 and private.exists() and not compiled.exists():
+        private.replace(compiled)
+    private.unlink(missing_ok=True)
