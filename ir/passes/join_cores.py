@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from pypto.ir.index import Index, Symbol, add, floor_divide, make, minimum, multiply, subtract
+from pypto.ir.index import Index, Symbol, add, floor_divide, make, maximum, minimum, multiply, subtract
 from pypto.ir.nodes import (
     Attribute,
     For,
@@ -34,11 +34,13 @@ from pypto.ir.nodes import (
     Statement,
     Store,
     TileType,
+    Value,
+    results,
     walk,
 )
 from pypto.ir.passes.join_phases import apart_buffers, joined_attributes
 from pypto.ir.passes.manager import ModulePass
-from pypto.ir.passes.merge_kernels import joined_parts, kept_apart
+from pypto.ir.passes.merge_kernels import Renamer, joined_parts, kept_apart
 from pypto.ir.passes.plan_cores import SHARE, Shares, runs, with_attributes
 from pypto.ir.passes.slots import SUB_BLOCKS
 from pypto.ir.passes.split_cores import ROWS, is_cube
@@ -117,7 +119,9 @@ class Join:
         arrays = [f"gm:{item.name}" for items in self.replaced.values() for item in items]
         reused: tuple[Attribute, ...] = tuple((GROUP.name, name) for name in arrays)
         every = tuple(dict.fromkeys((*loops, GROUP.name, HALF.name)))
-        dropped = dict.fromkeys(PART_ATTRIBUTES)
+        dropped: dict[str, Attribute] = dict.fromkeys(PART_ATTRIBUTES)
+        multiples = [dict(part.attributes).get("row_multiple") for part in self.run if not is_cube(part)]
+        dropped["row_multiple"] = multiples[0]
         return {**dropped, "independent": every, "reused": reused or None, "sub_blocks": (HALF.name,)}
 
     def add(self, part: Kernel, copy: int) -> None:
@@ -152,7 +156,6 @@ class Join:
     def bounded(self, part: Kernel, copy: int) -> Kernel:
         """Return `part` with its loop over tiles restricted to one share, or to the half of a vector core."""
         tile, columns = tile_of_part(part)
-        *before, last = part.body
         per_share = max(1, self.shares.share // tile)
         down, across = -(-self.shares.rows // tile), columns
         matrix, place = self.matrix_and_place(copy)
@@ -161,20 +164,11 @@ class Join:
             per_share = max(per_share, SUB_BLOCKS)
             count = per_share // SUB_BLOCKS
             first = add(multiply(place, per_share), multiply(HALF, count))
-        ends = [
-            multiply(add(multiply(matrix, down), minimum(item, down)), across) for item in (first, add(first, count))
-        ]
-        total = self.shares.matrices * down * across
-        if isinstance(last, For) and total > 1:
-            loop = replace(
-                last, start=ends[0], stop=minimum(ends[1], total) if self.shares.matrices > 1 else ends[1], step=1
-            )
-            body: tuple[Statement, ...] = (*before, loop)
-        elif is_cube(part):
-            body = part.body
-        else:
-            once = For(Symbol("once"), ends[0], ends[1], 1, (), (), part.body, (), (), part.location)
-            body = (once,)
+        there = minimum(count, maximum(0, subtract(down, first)))
+        if self.shares.matrices > 1:  # behind the last matrix there is nothing
+            there = multiply(there, minimum(1, maximum(0, subtract(self.shares.matrices, matrix))))
+        start = multiply(add(multiply(matrix, down), first), across)
+        body = turning(part, start, multiply(there, across), self.shares.matrices * down * across)
         if not is_cube(part):
             body = (For(HALF, 0, SUB_BLOCKS, 1, (), (), body, (), (), part.location),)
         return replace(part, body=body)
@@ -213,6 +207,24 @@ class Join:
         own = multiply(CORE, self.shares.share)
         offset = add(own, subtract(rows.offset, multiply(place, self.shares.share)))
         return (*(Range(0, item.extent) for item in batch), Range(offset, rows.extent, rows.step), columns)
+
+
+def turning(part: Kernel, start: Index, turns: Index, total: int) -> tuple[Statement, ...]:
+    """Return the body of `part` for so many of its `total` tiles from number `start` on."""
+    *before, last = part.body
+    if total == 1 and is_cube(part):
+        return part.body
+    if total == 1:
+        return (For(Symbol("once"), 0, turns, 1, (), (), part.body, (), (), part.location),)
+    assert isinstance(last, For), "tiles follow each other in a loop"
+    names = {value.name: value.name for item in walk(part.body) for value in defined(item)}
+    moved = Renamer(names, {last.index: add(start, last.index)}).of(last.body)
+    return (*before, replace(last, start=0, stop=turns, step=1, body=moved))
+
+
+def defined(statement: Statement) -> tuple[Value, ...]:
+    carried = statement.carried if isinstance(statement, For) else ()
+    return (*carried, *results(statement))
 
 
 def tile_of_part(part: Kernel) -> tuple[int, int]:

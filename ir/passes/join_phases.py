@@ -40,6 +40,7 @@ from pypto.ir.nodes import (
 )
 from pypto.ir.passes.apply_tiles import core_limit
 from pypto.ir.passes.fuse_kernels import stages_of
+from pypto.ir.passes.layout import row_multiple
 from pypto.ir.passes.manager import ModulePass
 from pypto.ir.passes.merge_kernels import accesses, joined_parts, kept_apart, waits_for
 from pypto.ir.passes.pipes import Pipes
@@ -64,7 +65,7 @@ def join_phases(module: Module) -> Module:
     for kernel in module.kernels:
         why = _apart(kernel)
         if why is None:
-            if _length(run) + _length([kernel]) > MOST_STATEMENTS:
+            if run and (_length(run) + _length([kernel]) > MOST_STATEMENTS or _differ(run[-1], kernel)):
                 kernels += _joined(run)
                 run = []
             run.append(kernel)
@@ -89,6 +90,11 @@ def _apart(kernel: Kernel) -> str | None:
         return f"it reads {scalar[0].source} element by element, through the data cache"
     turns = _turns(kernel.body) * blocks
     return f"{turns} copies are too many to look at" if turns > MOST_ACCESSES else None
+
+
+def _differ(one: Kernel, other: Kernel) -> bool:
+    """Return whether two kernels pad rows differently: buffers have their sizes by that."""
+    return row_multiple(one) != row_multiple(other)
 
 
 def _length(kernels: Sequence[Kernel]) -> int:

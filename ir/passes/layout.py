@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import BOOL, U8, DType
 from pypto.ir.index import Bounds, Extent, Index, Symbol, bounds
-from pypto.ir.nodes import For, Kernel, Load, Operation, Statement, Store, Value, results, walk
+from pypto.ir.nodes import For, Kernel, Load, Operation, Space, Statement, Store, Value, results, walk
 from pypto.ir.passes.limits import ASCEND_910B1
 
 Ranges = Mapping[Symbol, Bounds]
@@ -50,12 +50,16 @@ def largest(index: Index, ranges: Ranges, kernel: Kernel) -> int:
 
 
 def row_multiple(kernel: Kernel) -> int:
-    """Return the number of elements that rows are padded to a multiple of."""
+    """Return the number of elements that rows in the unified buffer are padded to a multiple of: whole blocks of the
+    smallest elements. Kernels that are to be parts of one agree on it by the attribute ``row_multiple``."""
+    elsewhere = {buffer.name for buffer in kernel.buffers if buffer.space is not Space.UB}
     smallest = 4
     for statement in walk(kernel.body):
         for value in stored_values(statement):
-            smallest = min(smallest, value.dtype.bytes)
-    return ASCEND_910B1.block_bytes // smallest
+            if value.buffer not in elsewhere:
+                smallest = min(smallest, value.dtype.bytes)
+    agreed = dict(kernel.attributes).get("row_multiple")
+    return max(ASCEND_910B1.block_bytes // smallest, agreed if isinstance(agreed, int) else 0)
 
 
 def stored_values(statement: Statement) -> tuple[Value, ...]:

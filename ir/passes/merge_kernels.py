@@ -125,7 +125,7 @@ def kept_apart(kernel: Kernel, other: Kernel) -> Kernel:
     for item in walk(kernel.body):
         if isinstance(item, For):
             symbols[item.index] = _free(item.index.name, taken)
-    renamer = _Renamer(values, symbols)
+    renamer = Renamer(values, symbols)
     attributes = dict(kernel.attributes)
     loops = attributes.get("independent")
     if isinstance(loops, tuple):
@@ -154,7 +154,7 @@ def _defined(body: tuple[Statement, ...]) -> Iterator[Value]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Renamer:
+class Renamer:
     """Gives values and symbols other names, wherever they stand."""
 
     values: Mapping[str, str]

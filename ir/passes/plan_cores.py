@@ -16,12 +16,16 @@ from pypto.ir.base.errors import UserError
 from pypto.ir.nodes import Attribute, Kernel, Level, Module, Store, walk
 from pypto.ir.passes.choose_cube_tiles import cube_cores, grain, rounded_up, the_product
 from pypto.ir.passes.choose_tiles import choose_tiles
+from pypto.ir.passes.layout import row_multiple
 from pypto.ir.passes.manager import ModulePass
 from pypto.ir.passes.slots import SUB_BLOCKS
 from pypto.ir.passes.split_cores import ROWS, is_cube
 
 SHARE = "share"
 """Attribute of parts that run together, with the fields of `Shares`."""
+
+FED_ROWS = 96
+"""Rows of a product below which it takes as long: the other matrix comes into L1 no faster (16^3 / 80 * 2 bytes)."""
 
 MOST_ROWS = 128
 """Rows of the largest share: as many as a product of good shape has."""
@@ -80,7 +84,8 @@ def _shared(run: list[Kernel]) -> list[Kernel] | None:
     if len({is_cube(kernel) for kernel in run}) < 2:
         return None
     shares = choose_shares(run)
-    made = [_cube(kernel, shares) if is_cube(kernel) else _vector(kernel, shares) for kernel in run]
+    multiple = max(row_multiple(kernel) for kernel in run if not is_cube(kernel))
+    made = [_cube(kernel, shares) if is_cube(kernel) else _vector(kernel, shares, multiple) for kernel in run]
     found = [kernel for kernel in made if kernel is not None]
     return found if len(found) == len(run) else None
 
@@ -95,7 +100,7 @@ def choose_shares(run: Sequence[Kernel]) -> Shares:
     sizes = range(unit, largest + 1, unit)
 
     def longest(share: int) -> tuple[int, int]:
-        return -(-matrices * -(-rows // share) // cores) * share, -share
+        return -(-matrices * -(-rows // share) // cores) * max(share, FED_ROWS), share
 
     share = min(sizes, key=longest)
     count = matrices * -(-rows // share)
@@ -112,7 +117,7 @@ def _cube(kernel: Kernel, shares: Shares) -> Kernel:
     return with_attributes(kernel, share=shares.attribute, aicore_num=1)
 
 
-def _vector(kernel: Kernel, shares: Shares) -> Kernel | None:
+def _vector(kernel: Kernel, shares: Shares, multiple: int) -> Kernel | None:
     """Return `kernel` with the most rows in a tile that fit and share a half of a share evenly; None: none fit."""
     half = shares.share // SUB_BLOCKS
     *batch, rows = _stored_rows(kernel)
@@ -120,6 +125,7 @@ def _vector(kernel: Kernel, shares: Shares) -> Kernel | None:
         asked = with_attributes(
             kernel,
             share=shares.attribute,
+            row_multiple=multiple,
             aicore_num=1,
             declared=None,
             tile_num=None,

@@ -27,7 +27,7 @@ from pypto.ir.passes.plan_addresses import footprint, memories_of, packed, peak
 from pypto.ir.passes.remove_implied import without_barrier, without_flag
 from pypto.ir.printer import print_module
 from pypto.ir.schedule import Schedule
-from pypto.ir.verifier import verify
+from pypto.ir.verifier import VerificationError, verify
 
 ALL_ORDERS = (*ORDERS, Order("random", 1), Order("random", 2, reads_late=0.5))
 TOLERANCE = {"f32": 1e-5, "f16": 2e-3, "bf16": 2e-2}
@@ -170,8 +170,6 @@ def test_other_element_types_are_refused_by_name(dtype: object) -> None:
 
 
 def broken(name: str, change: object) -> str:
-    from pypto.ir.verifier import VerificationError
-
     module = lowered(CUBE_CORPUS[name]())
     (kernel,) = module.kernels
     with pytest.raises(VerificationError) as caught:
