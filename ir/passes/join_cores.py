@@ -116,7 +116,7 @@ class Join:
     def attributes(self, made: Kernel) -> dict[str, Attribute]:
         loops = dict(made.attributes).get("independent", ())
         assert isinstance(loops, tuple)
-        arrays = [f"gm:{item.name}" for items in self.replaced.values() for item in items]
+        arrays = [item.name for items in self.replaced.values() for item in items]
         reused: tuple[Attribute, ...] = tuple((GROUP.name, name) for name in arrays)
         every = tuple(dict.fromkeys((*loops, GROUP.name, HALF.name)))
         dropped: dict[str, Attribute] = dict.fromkeys(PART_ATTRIBUTES)
