@@ -47,6 +47,8 @@ CASES = (
 )  # fmt: skip
 TOPN, NEAR, FIRST = 10, 1.05, 1.15
 WANTED = {"near": 18, "first": 15}
+CLOSE = 1.25
+"""Candidates that took so many times as long as the best, at most, get all rounds."""
 BUDGET = 0.004
 """Seconds of one sample."""
 
@@ -117,13 +119,19 @@ def sample(call: Callable[[], Any], repeats: int) -> float:
     return (time.thread_time() - start) / repeats
 
 
-def measure(calls: list[Callable[[], Any]], rounds: int) -> list[list[float]]:
-    """Return the samples of each call; rounds go through all of them, each from another one on."""
+def measure(calls: list[Callable[[], Any]], kept: set[int], rounds: int) -> list[list[float]]:
+    """Return the samples of each call: a third of the rounds for all, the rest for those that may matter: `kept`, and
+    those near the best.
+    """
     repeats = [max(1, min(2000, int(BUDGET / max(1e-7, sample(call, 2))))) for call in calls]
     samples: list[list[float]] = [[] for _ in calls]
     for turn in range(rounds):
-        start = turn * len(calls) // rounds
-        for place in [*range(start, len(calls)), *range(start)]:
+        chosen = list(range(len(calls)))
+        if turn >= rounds // 3:
+            most = CLOSE * min(min(item) for item in samples)
+            chosen = [place for place in chosen if place in kept or min(samples[place]) <= most]
+        start = turn * len(chosen) // rounds  # each round begins with another one
+        for place in chosen[start:] + chosen[:start]:
             samples[place].append(sample(calls[place], repeats[place]))
     return samples
 
@@ -136,13 +144,14 @@ def run(case: str, rounds: int) -> Result:
         found = automatic_space(module, "cpu").candidates(module, "cpu")
         ranked = list(rank(found.usable, module, model_for("cpu", {})))
         calls = [launch(with_schedule(module, item.schedule), names, workload) for item in ranked]
-        return Result(case, ranked, measure(calls, rounds))
+        kept = {ranked.index(item) for item in best(ranked, TOPN)[0]}
+        return Result(case, ranked, measure(calls, kept, rounds))
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", nargs="*", default=list(CASES), help="kernels of kernels.py with their sizes")
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=18)
     parser.add_argument("--show", action="store_true", help="print every candidate")
     parser.add_argument("--output", type=Path, help="JSON file for all samples")
     return parser.parse_args(arguments)

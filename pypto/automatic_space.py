@@ -50,9 +50,9 @@ def _cpu_axes(known: Facts, machine: Machine) -> dict[str, Any]:
     axes = _product_tiles(known) if known.depth > 1 else _tiles(known, machine.vector_bits // (8 * known.element_bytes))
     bits = [bits for bits in (256, 512) if bits <= machine.vector_bits]
     if known.depth <= 1:
-        axes["vector_bits"] = [bits[-1], *bits[:-1]] if bits else machine.vector_bits
-        # Wider registers and longer turns of loops are two ways to the same end; both at once need not be tried.
-        axes["unroll"] = when([None, 1, 2, 8], vector_bits=axes["vector_bits"][0] if bits else machine.vector_bits)
+        # Narrower registers and shorter turns of loops are two ways to the same end; both at once need not be tried.
+        axes["vector_bits"] = [bits[-1], *bits[:-1]] if bits else [machine.vector_bits]
+        axes["unroll"] = when([None, 1, 8], vector_bits=axes["vector_bits"][0])
         if known.output_bytes >= STREAMED_BYTES:
             axes["streaming"] = [False, True]
     return axes
@@ -76,12 +76,12 @@ def _tiles(known: Facts, lanes: int) -> dict[str, Any]:
     rows, columns = _last_two(known)
     axes: dict[str, Any] = {}
     if rows > 1 and _may_cut(known, 2):
-        axes["tile_m"] = _with_default([*_powers(1, min(rows, 8)), *_powers(8, min(rows, 513), 8)])
+        axes["tile_m"] = _with_default(_powers(1, min(rows, 257), 4))
     if columns > lanes and _may_cut(known, 1):
         shorter = _powers(max(4 * lanes, columns // 64), columns, 4)
         axes["tile_n"] = [columns, *shorter] if "tile_m" in axes else _with_default([*shorter, columns])
         if "tile_m" in axes and shorter:
-            axes["tile_n"] = when(axes["tile_n"], tile_m=[1, 8, 64])
+            axes["tile_n"] = when(axes["tile_n"], tile_m=[1, 16, 64])
     return axes
 
 
