@@ -29,7 +29,10 @@ Row = tuple[int, str, str, str, str, str, int]
 
 
 class PhaseRunner:
-    """Runs a compiled module phase by phase on the same arguments each time."""
+    """Runs a compiled module on the same arguments each time, as a whole or phase by phase, timed in the machine code.
+
+    `serial`: on one thread, as the launcher runs short kernels.
+    """
 
     def __init__(self, code: CpuCode, library: Library, arguments: Sequence[Argument], serial: bool) -> None:
         self._code = code
@@ -46,13 +49,21 @@ class PhaseRunner:
         self._frame.clear_status()
         return [self._run_phase(index) for index in range(len(self._code.phases))]
 
+    def run_whole(self) -> int:
+        """Run all phases as one call; return its nanoseconds."""
+        self._frame.clear_status()
+        return self._run(0, len(self._code.phases))
+
     def _run_phase(self, index: int) -> tuple[str, int, int]:
-        call = self._frame.call
-        call.phases, call.phase_count = self._phases + index * _PHASE_BYTES, 1
-        call.threads, call.mode = self.threads, Mode.LONG
         start = time.perf_counter_ns()
+        return self._code.phases[index].symbol, start, self._run(index, 1)
+
+    def _run(self, first: int, count: int) -> int:
+        call = self._frame.call
+        call.phases, call.phase_count = self._phases + first * _PHASE_BYTES, count
+        call.threads, call.mode = self.threads, Mode.LONG
         native().run(self._frame.address)
-        return self._code.phases[index].symbol, start, int(call.nanoseconds)
+        return int(call.nanoseconds)
 
     def _fill(self, arguments: Sequence[Argument]) -> None:
         scalars = {slot.name: slot.dtype for slot in self._code.slots}

@@ -18,7 +18,7 @@ Benchmark = Callable[..., "float | Sequence[float]"]
 
 QUANTILES = (0.5, 0.2, 0.8)
 TAIL = 0.99
-ENOUGH_CLEAN = 5
+ENOUGH_CLEAN = 3
 """Launches without an interruption that suffice; fewer only where most were clean."""
 
 

@@ -82,9 +82,7 @@ class LocalRunner:
 
     def __init__(self, files: ArgumentFiles, machine: Machine, options: MeasureOptions) -> None:
         arguments = WorkingArguments(files.description)
-        self.session = Session(
-            arguments, machine, around=_hooked(options, arguments), inputs_stay=not options.needs_python
-        )
+        self.session = Session(arguments, machine, _hooked(options, arguments))
 
     def ask(self, built: CompiledCandidate, key: str, command: str, limit: float, **arguments: Any) -> Message:
         """Return the answer to a command; raises CandidateFailed."""
@@ -114,14 +112,13 @@ def _answer(message: Message) -> Message:
     return message
 
 
-def _hooked(options: MeasureOptions, arguments: WorkingArguments) -> Callable[[Launch], Launch]:
-    """Return what wraps a launch in the user's hooks."""
+def _hooked(options: MeasureOptions, arguments: WorkingArguments) -> Callable[[Launch], Launch] | None:
+    """Return what wraps a launch in the user's hooks; None without any."""
     before, after = options.pre_hook, options.post_hook
+    if before is None and after is None:
+        return None
 
     def around(launch: Launch) -> Launch:
-        if before is None and after is None:
-            return launch
-
         def hooked() -> Any:
             values = arguments.values
             if before is not None:

@@ -45,23 +45,21 @@ class Loaded:
     runner: kernel_rows.PhaseRunner | None = None
 
 
-def _plain(launch: Launch) -> Launch:
-    return launch
-
-
 @dataclass(slots=True)
 class Session:
     """Loaded candidates by key, and the arguments that they run on.
 
-    `around` wraps every launch (the user's hooks); `inputs_stay` says that nobody but a wrong candidate changes inputs.
+    `around` wraps every launch (the user's hooks, None without any).
     """
 
     arguments: WorkingArguments
     machine: Machine
-    around: Callable[[Launch], Launch] = _plain
-    inputs_stay: bool = True
-    device: CpuDevice = field(default_factory=CpuDevice)
+    around: Callable[[Launch], Launch] | None = None
+    device: CpuDevice = field(init=False)
     loaded: dict[str, Loaded] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.device = CpuDevice(wall=self.around is not None)
 
     def load(self, key: str, folder: str, digests: Mapping[str, str]) -> Message:
         """Load an artefact: files that are ours alone and as they were made. Raises OSError or CompilerBug."""
@@ -73,7 +71,7 @@ class Session:
         library = Library(content[OBJECT], self.machine, symbols, {})
         written = [name for name, array in self.arguments.arrays.items() if array.written]
         launcher = Launcher(code, library, written, mistake=_wrong_index)
-        launch = self.around(_launch(launcher, self.arguments))
+        launch = self._hooked(_launch(launcher, self.arguments))
         self.loaded[key] = Loaded(code, library, launcher, launch)
         return {}
 
@@ -96,19 +94,19 @@ class Session:
             problem = difference(name, got, item.value, item.relative, item.absolute)
             if problem is not None:
                 return problem
-        changed = self.arguments.changed_input() if self.inputs_stay else None
+        changed = self.arguments.changed_input() if self.around is None else None  # a hook may change them
         return f"it wrote to its input {changed}" if changed is not None else None
 
     def estimate(self, key: str, cold: bool) -> Message:
         """Return what one launch takes, and what comes before it."""
-        found = event.estimate(self.device, self.loaded[key].launch, self.arguments.restore, cold)
+        found = event.estimate(self.device, self._timed(key), self._restore, cold)
         return {"launch": found.launch, "flush": found.flush, "restore": found.restore}
 
     def sample(self, key: str, warmup: int, count: int, cold: bool) -> Message:
         """Return the seconds of `count` launches after `warmup` others, clean and interrupted ones apart."""
-        launch, restore = self.loaded[key].launch, self.arguments.restore
-        event.sample(self.device, launch, restore, warmup, cold)
-        found = event.sample(self.device, launch, restore, count, cold)
+        launch = self._timed(key)
+        event.sample(self.device, launch, self._restore, warmup, cold)
+        found = event.sample(self.device, launch, self._restore, count, cold)
         return {"clean": found.clean, "interrupted": found.interrupted}
 
     def profile(self, key: str, step: int, cold: bool) -> Message:
@@ -131,13 +129,27 @@ class Session:
             self.device.read_cache()
             rows.append(kernel_rows.row(step, kernel_rows.FLUSH_NAME, start, time.perf_counter_ns() - start, 1))
         runner = self._runner(key)
-        for symbol, start, nanoseconds in self.around(runner.run)():
+        for symbol, start, nanoseconds in self._hooked(runner.run)():
             rows.append(kernel_rows.row(step, kernel_rows.phase_name(symbol, key), start, nanoseconds, runner.threads))
         return rows
+
+    def _hooked(self, launch: Launch) -> Launch:
+        return launch if self.around is None else self.around(launch)
+
+    def _restore(self) -> None:
+        self.device.do(self.arguments.restore)
+
+    def _timed(self, key: str) -> Launch:
+        """Return the launch that is timed: with hooks all of it, else what the machine code itself takes."""
+        if self.around is not None:
+            return self.loaded[key].launch
+        runner = self._runner(key)
+        return lambda: self.device.worked(runner.run_whole())
 
     def _runner(self, key: str) -> kernel_rows.PhaseRunner:
         loaded = self.loaded[key]
         if loaded.runner is None:
+            loaded.launch()  # warm now: what it takes tells the launcher whether one thread is enough
             serial = loaded.launcher.mode is Mode.SHORT
             loaded.runner = kernel_rows.PhaseRunner(loaded.code, loaded.library, self.arguments.arguments, serial)
         return loaded.runner
