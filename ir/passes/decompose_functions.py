@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import F32
 from pypto.ir.nodes import Value
 from pypto.ir.passes import decompose_mathematics
 from pypto.ir.passes.decompose_integers import number
+from pypto.ir.passes.decompose_powers import power
 
 if TYPE_CHECKING:
     from pypto.ir.passes.decompose import Decomposer
@@ -136,13 +136,12 @@ def _remainder(rewriter: Decomposer, x: Value, y: Value) -> Value:
 
 
 def _power(rewriter: Decomposer, x: Value, y: Value) -> Value:
+    """By multiplication where the exponent is a small whole number."""
     exponent = rewriter.constant_of(y)
     if exponent == 0.5:
         return rewriter.call("sqrt", x)
     if exponent is None or exponent != int(exponent) or not 1 <= abs(exponent) <= LARGEST_POWER:
-        details = {"operation": "pow", "dtype": x.dtype.long_name}
-        alternative = f"use whole exponents from 1 to {LARGEST_POWER}, 0.5, or `pypto.exp(y * pypto.log(x))` for x > 0"
-        raise UserError("npu-operation", rewriter.location, alternative=alternative, **details)
+        return decompose_mathematics.as_rule(power)(rewriter, x, y)
     result = _whole_power(rewriter, x, abs(int(exponent)))
     return result if exponent > 0 else _reciprocal(rewriter, result)
 

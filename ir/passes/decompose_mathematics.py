@@ -140,7 +140,7 @@ class Term:
         return result
 
 
-def _rule(function: Callable[..., Term]) -> Rule:
+def as_rule(function: Callable[..., Term]) -> Rule:
     def rule(rewriter: Decomposer, *operands: Value) -> Value:
         return function(*(Term(rewriter, operand) for operand in operands)).value
 
@@ -153,13 +153,13 @@ def _odd(t: Term, tail: tuple[float, ...]) -> Term:
     return t * (square * square.polynomial(tail) + 1.0)
 
 
-def _sign_bit(x: Term) -> Term:
+def sign_bit(x: Term) -> Term:
     """A reciprocal shows the sign of a zero; that of NaN is not defined."""
     return (x < 0.0) | (x.equals(0.0) & ((1.0 / x) < 0.0))
 
 
 def _with_sign_of(magnitude: Term, x: Term) -> Term:
-    return _sign_bit(x).then(-magnitude, magnitude)
+    return sign_bit(x).then(-magnitude, magnitude)
 
 
 def _signed_unless_zero(magnitude: Term, x: Term) -> Term:
@@ -293,7 +293,7 @@ def _atan2(y: Term, x: Term) -> Term:
     ratio = up.equals(right).then((up > 0.0).then(up.of(1.0), up), ratio)
     part = _odd(ratio, coefficients.ATAN)
     angle = steep.then(math.pi / 2 - part, part)
-    angle = _sign_bit(x).then(math.pi - angle, angle)
+    angle = sign_bit(x).then(math.pi - angle, angle)
     return _with_sign_of(angle, y)
 
 
@@ -358,26 +358,26 @@ def _erfc(x: Term) -> Term:
 
 
 RULES: dict[str, Rule] = {
-    "acos": _rule(_acos),
-    "acosh": _rule(_acosh),
-    "asin": _rule(_asin),
-    "asinh": _rule(_asinh),
-    "atan": _rule(_atan),
-    "atan2": _rule(_atan2),
-    "atanh": _rule(_atanh),
-    "cbrt": _rule(_cbrt),
-    "cos": _rule(_cos),
-    "cosh": _rule(_cosh),
-    "erfc": _rule(_erfc),
-    "exp2": _rule(_exp2),
-    "expm1": _rule(_expm1),
-    "fmod": _rule(_fmod),
-    "hypot": _rule(_hypot),
-    "log10": _rule(lambda x: x.log() * (1.0 / math.log(10.0))),
-    "log1p": _rule(_log1p),
-    "log2": _rule(lambda x: x.log() * (1.0 / math.log(2.0))),
-    "signbit": _rule(_sign_bit),
-    "sin": _rule(_sin),
-    "sinh": _rule(_sinh),
-    "tan": _rule(_tan),
+    "acos": as_rule(_acos),
+    "acosh": as_rule(_acosh),
+    "asin": as_rule(_asin),
+    "asinh": as_rule(_asinh),
+    "atan": as_rule(_atan),
+    "atan2": as_rule(_atan2),
+    "atanh": as_rule(_atanh),
+    "cbrt": as_rule(_cbrt),
+    "cos": as_rule(_cos),
+    "cosh": as_rule(_cosh),
+    "erfc": as_rule(_erfc),
+    "exp2": as_rule(_exp2),
+    "expm1": as_rule(_expm1),
+    "fmod": as_rule(_fmod),
+    "hypot": as_rule(_hypot),
+    "log10": as_rule(lambda x: x.log() * (1.0 / math.log(10.0))),
+    "log1p": as_rule(_log1p),
+    "log2": as_rule(lambda x: x.log() * (1.0 / math.log(2.0))),
+    "signbit": as_rule(sign_bit),
+    "sin": as_rule(_sin),
+    "sinh": as_rule(_sinh),
+    "tan": as_rule(_tan),
 }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ascendc_host.modules import build_all, launcher
-from passes.corpus import CORPUS
+from passes.corpus import CORPUS, powers
 from passes.kernels import arguments
 from passes.random_kernels import random_kernel
 from passes.random_tiles import random_tiles
@@ -26,6 +26,7 @@ MODES: tuple[Mode, ...] = ("early", "late", "random")
 KERNELS: dict[str, Callable[[], Module]] = {
     **CORPUS,
     **{f"random_{seed}": functools.partial(random_kernel, seed) for seed in range(24)},
+    "powers": lambda: powers((9, 40)),
     **{f"tiles_{seed}": functools.partial(random_tiles, seed) for seed in range(16)},
 }
 

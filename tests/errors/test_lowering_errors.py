@@ -44,19 +44,6 @@ def test_i64_store() -> None:
     error(k, "npu-dtype", 1, "x has dtype int64")
 
 
-def test_power_of_two_tiles() -> None:
-    k = KernelBuilder("power")
-    x, y = k.input("x", (8,)), k.input("y", (8,))
-    k.output("out", k.op("pow", x, y))
-    error(k, "npu-operation", 3, "no way to compute pow of float32", "pypto.exp(y * pypto.log(x))")
-
-
-def test_power_with_a_large_exponent() -> None:
-    k = KernelBuilder("power")
-    k.output("out", k.op("pow", k.input("x", (8,)), k.number(17.0)))
-    error(k, "npu-operation", 3, "whole exponents from 1 to 16")
-
-
 def test_row_that_does_not_fit() -> None:
     """Nothing here can be computed in pieces: the carried row is whole in every turn."""
     k = KernelBuilder("long_rows")

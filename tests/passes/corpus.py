@@ -54,6 +54,16 @@ def half(shape: tuple[int, ...], dtype: DType) -> Module:
     return k.module()
 
 
+def powers(shape: tuple[int, int]) -> Module:
+    """Powers of one tile by another, by a number, and of a number."""
+    k = KernelBuilder("powers")
+    x, y = k.input("x", shape), k.input("y", (1, shape[1]))
+    k.output("out", k.op("pow", x, y))
+    k.output("fraction", k.op("pow", k.op("abs", x), k.number(2.5)))
+    k.output("growth", k.op("pow", k.number(1.5), x))
+    return k.module()
+
+
 def functions(shape: tuple[int, ...]) -> Module:
     k = KernelBuilder("functions")
     x = k.input("x", shape)

@@ -56,6 +56,28 @@ def test_near_the_meaning(name: str) -> None:
     np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
 
 
+def test_powers() -> None:
+    """Of and by every special value, near 1, far out, and to the ends of the range: 4 ulp, all of C's special cases."""
+    generator = np.random.default_rng(1)
+    ends = np.array([2, -3, 1e-45, -1e-45, 3.4e38, 2**24, 2**24 + 2, 128, -149, -151, -7, 1.5], np.float32)
+    near = np.array([0.99999994, 1.0000001, -0.99999994, -1.0000001], np.float32)
+    chosen = np.concatenate([SPECIAL, ends, near])
+    grid = [part.ravel() for part in np.meshgrid(chosen, chosen)]
+    bases = np.exp(generator.uniform(-5, 5, 20_000))
+    close = 1 + generator.uniform(-1e-3, 1e-3, 20_000)
+    x = np.concatenate([grid[0], bases, close, -bases]).astype(np.float32)
+    to_the_ends = generator.uniform(-88, 88, 20_000) / np.log(bases)
+    whole = generator.integers(-30, 30, 20_000)
+    y = np.concatenate([grid[1], to_the_ends, generator.uniform(-8e4, 8e4, 20_000), whole]).astype(np.float32)
+    with np.errstate(all="ignore"):
+        expected, found = both("pow", x, y)
+        exact = np.power(x.astype(np.float64), y.astype(np.float64))
+    assert ulp_distance(found, exact).max() <= 4
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    zeros = expected == 0
+    np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(expected[zeros]))
+
+
 @pytest.mark.parametrize("name", ANGLES)
 def test_angles_of_any_size_stay_in_range(name: str) -> None:
     x = np.array([1e5, 1e10, 1e30, -3e38, np.inf, np.nan], np.float32)
