@@ -36,7 +36,9 @@ def ranked(case: TuningCase, search: Search, usable: Sequence[Candidate]) -> tup
     the number (or fraction) that is kept.
     """
     kept, cut = _pruned(search.prune, case, usable)
-    known = _modelled(case, kept) if search.model is None else _predicted(search.model, case, kept)
+    known = (
+        _modelled(case, kept, search.measuring.cold) if search.model is None else _predicted(search.model, case, kept)
+    )
     count = search.most if search.top_k is None else min(search.most, count_of(search.top_k, len(known)))
     tried, left = best(known, count, most=max(count, search.most))
     return tried, [*left, *cut]
@@ -85,7 +87,7 @@ def _predicted(function: Callable[..., Any], case: TuningCase, candidates: Seque
     return sorted(known, key=lambda item: (item.predicted, item.tiling_repr()))
 
 
-def _modelled(case: TuningCase, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+def _modelled(case: TuningCase, candidates: Sequence[Candidate], cold: bool) -> Sequence[Candidate]:
     """Return the candidates with the times that the target's own model gives, the fastest first."""
     layouts = {name: Layout(strides) for name, strides in case.layouts.items()}
-    return rank(candidates, case.module, model_for(case.target, layouts, case.machine()))
+    return rank(candidates, case.module, model_for(case.target, layouts, case.machine(), cold=cold))
