@@ -16,7 +16,7 @@ KERNELS = [block for block in blocks(PAGE) if block.language == "pto"]
 
 
 def test_code_runs() -> None:
-    assert run_page(PAGE) == 1
+    assert run_page(PAGE) == 2
 
 
 @pytest.mark.parametrize("block", KERNELS, ids=lambda block: f"line {block.line}")
