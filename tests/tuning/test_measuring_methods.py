@@ -220,6 +220,17 @@ def test_a_budget_that_ends_while_sampling_keeps_what_was_sampled(
     assert all(0 < trial.samples < 40 for trial in trials) and seen
 
 
+@pytest.mark.parametrize("options", [WARM, PROFILER], ids=["event", "profiler"])
+def test_progress_runs_from_0_to_1_with_the_best_so_far(tmp_path: Path, options: MeasureOptions) -> None:
+    inputs, expected = making.doubling()
+    seen: list[tuple[float, float | None]] = []
+    built = [made(tmp_path, 0, "double"), made(tmp_path, 1, "double")]
+    measure(built, inputs, expected, options, on_progress=lambda share, best: seen.append((share, best)))
+    shares = [share for share, _ in seen]
+    assert shares == sorted(shares) and 0 < shares[0] <= 0.1 and 0.8 < shares[-1] < 1
+    assert seen[0][1] is None and (options.method == "profiler" or seen[-1][1] is not None)
+
+
 # -- the profiler
 
 

@@ -13,7 +13,7 @@ from pypto.runtime.toolchain import host_machine
 from pypto.runtime.tuning.candidate import Trial
 from pypto.runtime.tuning.compiling import CompiledCandidate
 from pypto.runtime.tuning.measuring.arguments import ArgumentFiles
-from pypto.runtime.tuning.measuring.measurement import Measurement, OnTrial
+from pypto.runtime.tuning.measuring.measurement import Measurement, OnProgress, OnTrial
 from pypto.runtime.tuning.measuring.options import Expected, Inputs, MeasureOptions
 from pypto.runtime.tuning.measuring.rounds import collect_rows, measure_alive
 from pypto.runtime.tuning.measuring.runner import LocalRunner, ProcessRunner, Runner
@@ -27,12 +27,14 @@ def measure(
     expected: Mapping[str, Expected],
     options: MeasureOptions,
     on_trial: OnTrial = lambda trial: None,
+    on_progress: OnProgress = lambda share, best: None,
 ) -> list[Trial]:
     """Return a row for each compiled candidate, in the order of `built`, which are all of target cpu or all of ascendc.
 
     Those of ascendc run on the host model and get the model's time, and a source that says so. on_trial is called with
-    each row as it is known: of those that fail at once, of the others at the end. The arguments are only read. Nothing
-    that a candidate does is raised; raises OSError or MemoryError when copies of the arguments do not fit.
+    each row as it is known: of those that fail at once, of the others at the end; on_progress meanwhile with the share
+    that is done and the best median so far. The arguments are only read. Nothing that a candidate does is raised, but
+    OSError or MemoryError when copies of the arguments do not fit.
     """
     if not built:
         return []
@@ -41,7 +43,7 @@ def measure(
 
         return measure_modelled(built, inputs, expected, options, on_trial)
     with _runner(inputs, expected, options) as runner:
-        measurement = Measurement(built, runner, options, on_trial, CPU_SOURCE)
+        measurement = Measurement(built, runner, options, on_trial, CPU_SOURCE, on_progress)
         return measure_alive(measurement, lambda plan: collect_rows(measurement, plan))
 
 

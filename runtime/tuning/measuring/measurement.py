@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,10 @@ from pypto.runtime.tuning.measuring.options import QUANTILES, TAIL, Estimate, Me
 from pypto.runtime.tuning.measuring.runner import CandidateFailed, Runner
 
 OnTrial = Callable[[Trial], None]
+OnProgress = Callable[[float, float | None], None]
+"""Called with the share of the work that is done, from 0 to 1, and the best median so far in seconds."""
+PREPARING = 0.2
+"""The share of the work that checking and estimating is taken for."""
 _CHECK_RUNS = 3  # a check also restores and compares arrays, which its own time says little about
 
 
@@ -62,8 +67,10 @@ class Measurement:
         options: MeasureOptions,
         on_trial: OnTrial,
         source: str,
+        on_progress: OnProgress = lambda share, best: None,
     ) -> None:
         self.options, self._runner, self._on_trial, self._source = options, runner, on_trial, source
+        self._on_progress = on_progress
         self.candidates = [Measured(item, item_key(item, number)) for number, item in enumerate(built)]
         budget = options.time_budget
         self._deadline = None if budget is None else time.monotonic() + budget
@@ -114,10 +121,12 @@ class Measurement:
 
     def prepare(self) -> None:
         """Check and estimate every candidate, the default first. Raises OutOfTime or SessionLost."""
-        for item in sorted(self.candidates, key=lambda item: not item.built.candidate.is_default):
+        order = sorted(self.candidates, key=lambda item: not item.built.candidate.is_default)
+        for number, item in enumerate(order, 1):
             self.check_time()
             if self.check(item):
                 self._estimate(item)
+            self._on_progress(PREPARING * number / len(order), None)
 
     def check(self, item: Measured) -> bool:
         """Launch a candidate once, alone, and compare with the reference; returns whether it stays in."""
@@ -169,6 +178,11 @@ class Measurement:
         except CandidateFailed as error:
             self.reject(item, Outcome.CRASHED, str(error))
         return None
+
+    def progress(self, share: float) -> None:
+        """Tell that `share` of all samples are taken."""
+        medians = [statistics.median(item.seconds) for item in self.alive if item.seconds]
+        self._on_progress(PREPARING + (1 - PREPARING) * share, min(medians, default=None))
 
     def check_time(self) -> None:
         """Raise OutOfTime when the budget is used up."""

@@ -29,10 +29,13 @@ def measure_by_events(measurement: Measurement) -> None:
     """
     options = measurement.options
     counts = {item.key: event.repeat_count(options, item.known) for item in measurement.alive}
-    for number in range(max(1, options.rounds)):
-        for item in _in_turn(_hopeful(measurement), number):
+    rounds = max(1, options.rounds)
+    for number in range(rounds):
+        turn = _in_turn(_hopeful(measurement), number)
+        for place, item in enumerate(turn):
+            measurement.progress((number + place / len(turn)) / rounds)
             measurement.check_time()
-            count = _share(counts[item.key], number, options.rounds)
+            count = _share(counts[item.key], number, rounds)
             if count:
                 _sample(measurement, item, event.warmup_count(options, item.known) if number == 0 else 1, count)
 
@@ -130,6 +133,7 @@ def collect_rows(measurement: Measurement, plan: ProfilerPlan) -> ProfilerData:
     """
     rows: list[Any] = []
     for number in range(plan.rounds):
+        measurement.progress(number / plan.rounds)
         for item in measurement.alive:
             measurement.check_time()
             limit = measurement.limit(item, item.known.whole)
