@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,21 +45,12 @@ def auto_tune(
     topn: int | None = None,
     warmup_runs: int | None = None,
     measure_runs: int | None = None,
-    warmup_seconds: float | None = None,
-    measure_seconds: float | None = None,
-    time_budget: float | None = None,
-    cold_cache: bool = True,
-    bench_method: str | None = None,
-    do_bench: Callable[..., Any] | None = None,
-    pre_hook: Callable[..., Any] | None = None,
-    post_hook: Callable[..., Any] | None = None,
-    reset_to_zero: Sequence[str] = (),
-    restore_value: Sequence[str] = (),
     early_config_prune: Callable[..., Any] | None = None,
     perf_model: Callable[..., Any] | None = None,
     top_k: int | float | None = None,
     log: Any = None,
     progress: bool | None = None,
+    **measuring: Any,
 ) -> TuningResult:
     """Return the best tiling of `kernel`; pass it on as ``pypto.compile(kernel, config=result)``.
 
@@ -72,37 +64,29 @@ def auto_tune(
     tuning_metric: ``throughput`` (median time), ``latency`` (P99) or ``memory_efficiency`` (the median, and the memory
     that a launch needs). max_trials: candidates compiled and measured, those that the model puts first; None: `topn`,
     else the setting `autotune_topn`, else 10. ``topn=1`` takes the modelled best unmeasured. The untuned kernel is
-    always measured beside them. warmup_runs, measure_runs: launches of each; None: as many as 25 and 100 ms hold.
-    time_budget: seconds for measuring. cold_cache: whether caches are overwritten before each launch. bench_method:
-    ``event`` or ``profiler``; None: the setting. do_bench: ``do_bench(launch, quantiles=)`` measures instead, and
-    returns milliseconds. pre_hook, post_hook: called around every launch with the arguments by name. reset_to_zero,
-    restore_value: parameters set to zero, or back, before every launch; in/out ones always are.
+    always measured beside them. warmup_runs, measure_runs: launches of each; None: as many as `warmup_seconds` and
+    `measure_seconds` hold.
 
     early_config_prune: returns those of a list of configs (dicts) that are tried. perf_model: takes values and
     arguments by name, returns a time to rank by; top_k: how many are kept of it, a number or a fraction. log: a file
     that receives a JSON line for each trial. progress: whether progress and a table are shown; None: on a terminal.
 
+    measuring: warmup_seconds, measure_seconds (0.025 and 0.1); time_budget: seconds for measuring everything;
+    cold_cache (True): overwrite the caches before each launch; bench_method: ``event`` or ``profiler`` (the setting);
+    do_bench: ``do_bench(launch, quantiles=)`` measures instead and returns milliseconds; pre_hook, post_hook: called
+    around every launch with the arguments by name; reset_to_zero, restore_value: parameters set to zero, or back,
+    before every launch (in/out ones always are).
+
     A tuning with the same kernel, arguments, machine and search is read from the cache. Raises UserError of the
     groups `tuning` and `search`, and whatever reading the arguments and tracing the kernel raises.
     """
     with PLACED_AT_CALLER:
-        _check(kernel, tuning_metric, bench_method, {"max_trials": max_trials, "topn": topn})
-        measuring = MeasureOptions.from_settings(
-            cold=cold_cache,
-            warmup_runs=warmup_runs,
-            measure_runs=measure_runs,
-            time_budget=time_budget,
-            do_bench=do_bench,
-            pre_hook=pre_hook,
-            post_hook=post_hook,
-            reset_to_zero=tuple(reset_to_zero),
-            restore_value=tuple(restore_value),
-            **_given(method=bench_method, warmup_seconds=warmup_seconds, measure_seconds=measure_seconds),
-        )
+        _check(kernel, tuning_metric, {"max_trials": max_trials, "topn": topn})
+        how = _measuring({"warmup_runs": warmup_runs, "measure_runs": measure_runs, **measuring})
         count = max_trials or topn or _usual_count()
-        search = Search(search_space, count, tuning_metric, measuring, early_config_prune, perf_model, top_k)
+        search = Search(search_space, count, tuning_metric, how, early_config_prune, perf_model, top_k)
         case = read_case(kernel, args, input_shape, dtypes, config, target)
-        _check_names(case, {"reset_to_zero": measuring.reset_to_zero, "restore_value": measuring.restore_value})
+        _check_names(case, {"reset_to_zero": how.reset_to_zero, "restore_value": how.restore_value})
         store = default_store() if cache is None else cache.rows
         return tune(case, search, store, log=log, shown=progress)
 
@@ -118,8 +102,27 @@ def tune(case: TuningCase, search: Search, store: TuningStore | None, *, log: An
     return result
 
 
-def _given(**values: Any) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+_MEASURING = {
+    **{name: name for name in ("warmup_runs", "measure_runs", "warmup_seconds", "measure_seconds", "time_budget")},
+    **{name: name for name in ("do_bench", "pre_hook", "post_hook", "reset_to_zero", "restore_value")},
+    "cold_cache": "cold",
+    "bench_method": "method",
+}
+"""Options of measuring by the names that users give; and as `MeasureOptions` calls them."""
+
+
+def _measuring(given: Mapping[str, Any]) -> MeasureOptions:
+    """Return how to measure; raises UserError ``unknown-option`` or ``option-value``."""
+    for option, value in given.items():
+        if option not in _MEASURING:
+            hint = nearest(option, [*_MEASURING, *inspect.signature(auto_tune).parameters])
+            raise UserError("unknown-option", None, what="auto_tune", option=option, hint=hint)
+        if option == "bench_method" and value not in (None, "event", "profiler"):
+            wants = "'event' or 'profiler'"
+            raise UserError("option-value", None, what="auto_tune", option=option, value=value, wants=wants)
+    return MeasureOptions.from_settings(
+        **{_MEASURING[name]: value for name, value in given.items() if value is not None}
+    )
 
 
 def _usual_count() -> int:
@@ -127,14 +130,11 @@ def _usual_count() -> int:
     return number if number > 1 else MOST_MEASURED
 
 
-def _check(kernel: Any, metric: object, method: object, counts: Mapping[str, object]) -> None:
+def _check(kernel: Any, metric: object, counts: Mapping[str, object]) -> None:
     if isinstance(kernel, str) and not kernel.endswith(".pto"):
         raise UserError("tune-name", None, name=kernel)
     if metric not in METRICS:
         raise UserError("tune-metric", None, metric=metric, hint=nearest(str(metric), METRICS))
-    if method not in (None, "event", "profiler"):
-        wants = "'event' or 'profiler'"
-        raise UserError("option-value", None, what="auto_tune", option="bench_method", value=method, wants=wants)
     for option, value in counts.items():
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
             wants = "a positive number of candidates"

@@ -43,6 +43,7 @@ _KEPT = (
 """What would be the same if it was tried again."""
 
 
+_UNMEASURED = "taken by the model, unmeasured (topn 1)"
 _NOT_TRIED = (Outcome.NOT_RANKED, Outcome.DUPLICATE)
 
 
@@ -194,8 +195,8 @@ class Session:
 
     def _tune(self, folder: ArtefactFolder) -> TuningResult:
         ranked, cut = self._ranked()
-        if self.search.most == 1:
-            return self._unmeasured(ranked, cut, folder)
+        if self.search.most == 1 or self.case.target == "ascendc":
+            return self._by_model(ranked, cut, folder)
         before = self._measured_before()
         known = [_known_as(c, before[c.key()]) for c in ranked if c.key() in before]
         built, failed = self._compile([c for c in ranked if c.key() not in before], folder)
@@ -297,8 +298,6 @@ class Session:
         def again(candidates: Sequence[Candidate]) -> list[Trial]:
             """Measure again what was measured now; what is kept from before is never measured again."""
             keys = [item.key() for item in candidates]
-            if self.case.target == "ascendc":  # its times are the model's, which says the same again
-                return [known[key] for key in keys]
             new = self._measure([fresh[key] for key in keys if key in fresh])
             return [*new, *(known[key] for key in keys if key not in fresh)]
 
@@ -320,21 +319,32 @@ class Session:
         warn_once(f"{self.case.name} is not tuned: {fallback.reason}")
         return fallback
 
-    def _unmeasured(self, ranked: Sequence[Candidate], cut: Sequence[Trial], folder: ArtefactFolder) -> TuningResult:
-        """Return the modelled best that compiles: a static kernel without measuring."""
-        why = "taken by the model, unmeasured (topn 1)"
-        self.notes.append(why)
+    def _by_model(self, ranked: Sequence[Candidate], cut: Sequence[Trial], folder: ArtefactFolder) -> TuningResult:
+        """Return the modelled best that compiles and, unless one candidate is taken unmeasured, gives right results.
+
+        The others need not be looked at: nothing that could be measured here would change their order.
+        """
+        alone = self.search.most == 1
+        self.notes.append(_UNMEASURED if alone else "nothing on this machine can time the target: the model decides")
         rows: list[Trial] = []
         for number, candidate in enumerate(ranked):
-            built, failed = self._compile([candidate], folder)
-            if built:
-                winner = self._modelled(candidate, why)
-                others = [self._modelled(item, why) for item in ranked[number + 1 :]]
-                result = self._result(winner, (*rows, winner, *others, *cut))
+            row, built = self._try(candidate, folder)
+            if row.seconds is not None or (alone and built):
+                others = [self._modelled(item, "the model puts it after the winner") for item in ranked[number + 1 :]]
+                result = self._result(row, (*rows, row, *others, *cut))
                 self._keep(result, folder, built)
                 return result
-            rows += failed
+            rows.append(row)
         return self._result(self._fallback(rows), (*rows, *cut))
+
+    def _try(self, candidate: Candidate, folder: ArtefactFolder) -> tuple[Trial, list[CompiledCandidate]]:
+        """Return what becomes of one candidate, compiled and (unless it is taken unmeasured) checked; its binary."""
+        built, failed = self._compile([candidate], folder)
+        if failed:
+            return failed[0], []
+        if self.search.most == 1:
+            return self._modelled(candidate, _UNMEASURED), built
+        return self._measure(built)[0], built
 
     def _modelled(self, candidate: Candidate, why: str) -> Trial:
         return Trial(candidate, Outcome.NOT_MEASURED, why, source=f"modelled:{self.case.target}")

@@ -97,6 +97,12 @@ def test_numbers_of_candidates(option: str, value: Any) -> None:
 
 
 def test_methods_and_arguments() -> None:
+    error(
+        "unknown-option",
+        "auto_tune has no option called 'max_trial'",
+        "did you mean 'max_trials'?",
+        call=lambda: auto_tune(copied, (4, 4), max_trial=3),
+    )
     error("option-value", "bench_method is 'clock'", call=lambda: auto_tune(copied, (4, 4), bench_method="clock"))
     error("option-value", "args is 'int'", call=lambda: auto_tune(copied, args=7))
     error(
