@@ -88,7 +88,7 @@ class MeasureOptions:
     hopeless: float = 2.0
     first_limit: float = 60.0
     hang_factor: float = 20.0
-    hang_least: float = 2.0
+    hang_least: float = 5.0
     reset_to_zero: Sequence[str] = ()
     restore_value: Sequence[str] = ()
     pre_hook: Callable[[dict[str, Any]], Any] | None = None
