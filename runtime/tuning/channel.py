@@ -51,24 +51,33 @@ def read_message(file: IO[bytes]) -> Message | None:
     return message
 
 
-def serve(handle: Callable[[Message], Message], idle_limit: float | None = None) -> None:
-    """Answer requests by `handle` until the parent closes the pipe or dies, or `idle_limit` seconds pass without one.
+def serve(parent: int, handle: Callable[[Message], Message], idle_limit: float | None = None) -> None:
+    """Answer requests by `handle` until the process `parent` closes the pipe or dies, or `idle_limit` seconds pass
+    without one.
 
     The first message out says that the helper is ready.
     """
+    if os.getppid() != parent:  # it died while this process started
+        _leave()
     answers = _private_output()
     requests: queue.SimpleQueue[Message] = queue.SimpleQueue()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, who ends its helpers
-    parent = os.getppid()
     threading.Thread(target=_read_requests, args=(sys.stdin.buffer, requests), daemon=True).start()
     threading.Thread(target=_watch_parent, args=(parent,), daemon=True).start()
-    write_message(answers, {"ready": os.getpid()})
+    _answer(answers, {"ready": os.getpid()})
     while True:
         try:
             request = requests.get(timeout=idle_limit)
         except queue.Empty:
-            return
-        write_message(answers, handle(request))
+            return  # the parent sees the end and removes the private folder
+        _answer(answers, handle(request))
+
+
+def _answer(answers: IO[bytes], message: Message) -> None:
+    try:
+        write_message(answers, message)
+    except OSError:  # nobody reads any more
+        _leave()
 
 
 def die_with_parent(parent: int) -> None:

@@ -31,8 +31,7 @@ def main(parent: int) -> None:
     """Serve the process `parent`."""
     _no_core_files()
     _import_early()
-    if os.getppid() == parent:
-        serve(try_compile, IDLE_LIMIT)
+    serve(parent, try_compile, IDLE_LIMIT)
 
 
 def _no_core_files() -> None:

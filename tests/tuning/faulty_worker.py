@@ -16,7 +16,7 @@ from pypto.runtime.tuning.worker_main import try_compile
 
 
 def main(parent: int) -> None:
-    serve(handle, 60.0)
+    serve(parent, handle, 60.0)
 
 
 def handle(message: Message) -> dict[str, Any]:

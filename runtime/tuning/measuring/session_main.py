@@ -28,7 +28,7 @@ def main(parent: int) -> None:
                 return {}
             return run_command(sessions[0], message)
 
-        serve(handle)
+        serve(parent, handle)
 
 
 def run_command(session: Session, message: Message) -> Message:
