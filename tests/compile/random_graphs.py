@@ -58,7 +58,7 @@ class RandomGraph:
         self.random = random.Random(self.seed)
         chosen = self.random.choice
         self.tiles, self.rows, self.columns = chosen((1, 2, 3, 8)), chosen((1, 4, 8)), chosen((8, 16, 40))
-        self.blocks = self.random.random() < 0.4
+        self.blocks = self.random.random() < 0.4 and self.tiles > 1
         self.dtype = chosen(("float32", "float32", "float16"))
         whole = (self.tiles * self.rows, self.columns)
         self.shape = (self.tiles, self.rows, self.columns) if self.blocks else whole

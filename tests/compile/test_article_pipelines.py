@@ -79,7 +79,7 @@ def links():
     return dep_graph
 
 
-@pytest.mark.parametrize("target", ["cpu", "reference", "eager"])
+@pytest.mark.parametrize("target", ["cpu", "reference", "eager", "ascendc"])
 def test_article_8_1(target):
     config = TileConfig(
         dependency_graph=links(), enable_double_buffer=True, enable_pipeline=True, aicore_num=8, enable_profiling=True
@@ -96,6 +96,8 @@ def test_article_8_1(target):
     np.testing.assert_allclose(output_data, expected, rtol=1e-5)
     assert len(compiled.profile().launches) == 1
     assert "3 stages, 24 tiles on 8 cores, 1 phases" in compiled.explain()
+    if target in ("cpu", "ascendc"):
+        assert "load_tile, compute_tile, store_tile are one kernel" in compiled.explain()
     shapes = {"global_input": (1024, 1024), "global_output": (1024, 1024)}
     assert not DependencyValidator(stages, config=config, shapes=shapes).detect_races()
 
