@@ -14,7 +14,7 @@ EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("*.
 
 def test_the_examples_are_found() -> None:
     names = {path.stem for path in EXAMPLES}
-    assert {"quickstart", "pipeline", "layernorm_gelu_add", "softmax", "strided", "batched", "demo"} <= names
+    assert {"quickstart", "pipeline", "layernorm_gelu_add", "softmax", "strided", "batched", "demo", "tuning"} <= names
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
