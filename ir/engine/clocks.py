@@ -8,14 +8,14 @@ know that that has finished: else they race.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Machine, is_meeting, show
 from pypto.ir.engine.program import Facts, Flag, Program, Scenario, Step
 from pypto.ir.index import Bounds, Symbol, bounds
-from pypto.ir.nodes import Buffer, For, If, Kernel, Load, Statement, Store, regions, walk
-from pypto.ir.passes.footprint import whole_repeats
+from pypto.ir.nodes import For, If, Kernel, Load, Statement, Store, regions, walk
+from pypto.ir.passes.footprint import touched_bytes, whole_repeats
 from pypto.ir.passes.pipes import is_mixed
 from pypto.ir.passes.slots import turn_bounds
 from pypto.ir.verification.barriers import block_count, has_barriers
@@ -143,10 +143,10 @@ class Clocks:
         self.known[pipe][pipe] = self.issued[pipe]
 
 
-def cells_of(buffers: Iterable[Buffer]) -> dict[Cell, tuple[Piece, ...]]:
+def cells_of(kernel: Kernel) -> dict[Cell, tuple[Piece, ...]]:
     """Return the pieces of memory of each slot: those between any two ends of slots when addresses are known, else
     the slot itself."""
-    spans = list(_spans(buffers))
+    spans = list(_spans(kernel))
     ends: dict[str, list[int]] = {}
     for _, space, start, end in spans:
         if start is not None:
@@ -161,12 +161,13 @@ def cells_of(buffers: Iterable[Buffer]) -> dict[Cell, tuple[Piece, ...]]:
     return found
 
 
-def _spans(buffers: Iterable[Buffer]) -> Iterator[tuple[Cell, str, int | None, int]]:
-    for buffer in buffers:
+def _spans(kernel: Kernel) -> Iterator[tuple[Cell, str, int | None, int]]:
+    touched = touched_bytes(kernel)
+    for buffer in kernel.buffers:
         size = whole_repeats(buffer) // buffer.depth
         for slot in range(buffer.depth):
             start = None if buffer.address is None else buffer.address + slot * size
-            yield (buffer.name, slot), buffer.space.value, start, (start or 0) + size
+            yield (buffer.name, slot), buffer.space.value, start, (start or 0) + touched[buffer.name]
 
 
 def scenarios(kernel: Kernel) -> tuple[Scenario, ...]:
@@ -237,7 +238,7 @@ def observe(kernel: Kernel, scenario: Scenario, facts: Facts | None = None) -> t
         from pypto.ir.engine.groups import observe_group  # which builds on this module
 
         return observe_group(kernel, scenario, facts)
-    clocks = Clocks(cells_of(kernel.buffers))
+    clocks = Clocks(cells_of(kernel))
     faults = Machine(clocks).run(Program(kernel, scenario, known_facts=facts).steps())
     return clocks, clocks.faults + faults
 
@@ -271,9 +272,11 @@ def is_faulty(kernel: Kernel, races_only: bool = False) -> bool:
     """
     facts = Facts.of(kernel)
     if is_mixed(kernel):
-        runs = (observe(kernel, scenario, facts) for scenario in sorted(scenarios(kernel), key=_length))
+        from pypto.ir.engine.groups import observe_group  # which builds on this module
+
+        runs = (observe_group(kernel, scenario, facts, True) for scenario in sorted(scenarios(kernel), key=_length))
         return any(clocks.races or (found and not races_only) for clocks, found in runs)
-    cells = cells_of(kernel.buffers)
+    cells = cells_of(kernel)
     for scenario in sorted(scenarios(kernel), key=_length):
         clocks = Clocks(cells)
         machine = Machine(clocks)

@@ -30,8 +30,9 @@ Box = tuple[tuple[int, int], ...]
 
 @dataclass(slots=True)
 class Signals:
-    """What each core has been told and has not yet waited for, by flag and sender, oldest first."""
+    """What each of `count` cores has been told and has not yet waited for, by flag and sender, oldest first."""
 
+    count: int = len(CORES)
     inboxes: dict[tuple[int, int, int], deque[Clock]] = field(default_factory=dict)
 
     def inbox(self, receiver: int, flag: int, sender: int) -> deque[Clock]:
@@ -39,7 +40,7 @@ class Signals:
 
     def others(self, core: int) -> range:
         """Return the cores at the other end of the flags of `core`."""
-        return range(1) if core else range(1, len(CORES))
+        return range(1) if core else range(1, self.count)
 
     def give(self, sender: int, flag: int, message: Clock) -> bool:
         """Count a flag up; return whether the counters hold it."""
@@ -134,9 +135,9 @@ def group_of(
     facts: Facts | None = None,
 ) -> list[GroupCore]:
     """Return the cores of one block, loaded with their instructions, each with its observer."""
-    facts = facts or Facts.of(kernel)
-    signals, meeting, cores = Signals(), Meeting(1), list[GroupCore]()
-    for index, observer in enumerate(observers):
+    facts, watched = facts or Facts.of(kernel), list(observers)
+    signals, meeting, cores = Signals(len(watched)), Meeting(1), list[GroupCore]()
+    for index, observer in enumerate(watched):
         core = GroupCore(observer, meeting=meeting, signals=signals, index=index)
         kind = VECTOR if index else CUBE
         core.load(Program(kernel, scenario, dict(symbols), scalars or {}, kind, max(0, index - 1), facts).steps())
@@ -208,13 +209,13 @@ class GroupClocks(Clocks):
                 known[:] = map(max, known, message)
 
 
-def observe_group(kernel: Kernel, scenario: Scenario, facts: Facts) -> tuple[Clocks, list[Fault]]:
+def observe_group(kernel: Kernel, scenario: Scenario, facts: Facts, hasty: bool = False) -> tuple[Clocks, list[Fault]]:
     """Return the clocks of one run of a mixed `kernel` under `scenario`, with the events of the cube core and of one
-    vector core, and the faults of all."""
+    vector core, and the faults of all; with `hasty` up to the first race, with one vector core for both."""
     count = len(PIPES) * len(CORES)
     issued, known = [0] * count, [[0] * count for _ in range(count)]
-    cells, regions = cells_of(kernel.buffers), dict[str, dict[Box, Touched]]()
-    clocks = [GroupClocks(cells, issued, known, index=index, regions=regions) for index in range(len(CORES))]
+    cells, regions = cells_of(kernel), dict[str, dict[Box, Touched]]()
+    clocks = [GroupClocks(cells, issued, known, index=index, regions=regions) for index in range(len(CORES) - hasty)]
     symbols = {axis.symbol: 0 for axis in kernel.grid}
     cores = group_of(kernel, clocks, symbols, scenario=scenario, facts=facts)
     for core, observer in zip(cores, clocks, strict=True):
@@ -224,6 +225,8 @@ def observe_group(kernel: Kernel, scenario: Scenario, facts: Facts) -> tuple[Clo
         going = False
         for core in cores:
             going |= core.advance_all()
+        if hasty and any(observer.races for observer in clocks):
+            break
     faults = [fault for core in cores for fault in core.ended()]
     faults = [fault for observer in clocks for fault in observer.faults] + faults
     clocks[0].events = [*clocks[0].events, *clocks[1].events]

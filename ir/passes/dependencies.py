@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pypto.ir.nodes import Buffer, For, Kernel, Pipe, Statement, regions
-from pypto.ir.passes.footprint import whole_repeats
+from pypto.ir.passes.footprint import touched_bytes, whole_repeats
 from pypto.ir.passes.independence import Independent, independent_loops
 from pypto.ir.passes.pipes import Access, Pipes, Queue
 from pypto.ir.passes.slots import depth_in, of_name, rotations, sub_blocks
@@ -133,8 +133,9 @@ def overlapping(kernel: Kernel) -> dict[str, tuple[str, ...]]:
     """Return for each buffer those that share bytes with it, itself included; itself alone without addresses."""
     found: dict[str, list[str]] = {buffer.name: [buffer.name] for buffer in kernel.buffers}
     placed = sorted((item for item in kernel.buffers if item.address is not None), key=lambda item: item.address or 0)
+    touched = touched_bytes(kernel)
     for position, first in enumerate(placed):
-        end = (first.address or 0) + whole_repeats(first)
+        end = (first.address or 0) + whole_repeats(first) // first.depth * (first.depth - 1) + touched[first.name]
         for second in placed[position + 1 :]:
             if (second.address or 0) >= end:
                 break
@@ -220,9 +221,28 @@ class Scan:
         outermost = planner.outermost[around] if around is not None and distance else None
         numbers = (self.number(setter), self.number(position))
         plan = FlagPlan(source, destination, *numbers, distance, around, outermost, self.turns)
-        planner.plan.flags.append(plan)
-        self.waits[position].append(plan)
+        if not self.joins(plan):
+            planner.plan.flags.append(plan)
+            self.waits[position].append(plan)
         self.learn(destination, source, setter + (turn - distance) * len(self.body))
+
+    def joins(self, plan: FlagPlan) -> bool:
+        """Let one flag do for all that is copied in a turn: for both operands of a product, that L1 has them or has
+        slots free for them, and beside a core of the other kind for any slots that are free. Copies that run several
+        turns ahead lose little by it, and ids are few. Return whether there was another flag to do so."""
+        pipes = {plan.source.pipe, plan.destination.pipe}
+        copies = pipes == {Pipe.MTE1, Pipe.MTE2} or (plan.source.core and plan.distance)
+        if self.turns < 2 or plan.distance == 1 or plan.crosses or not copies:
+            return False
+        flags = self.planner.plan.flags
+        for number, other in enumerate(flags):
+            alike = replace(other, setter=plan.setter, waiter=plan.waiter) == plan
+            if alike and (plan.distance or plan.setter < other.waiter):
+                both = replace(other, setter=max(other.setter, plan.setter))
+                waits = self.waits[self.positions[other.waiter]]
+                flags[number] = waits[waits.index(other)] = both
+                return True
+        return False
 
     def learn(self, destination: Queue, source: Queue, setter: int) -> None:
         """What the setting pipe knew after statement `setter`, and that it has run. Waiting for another core, or by the

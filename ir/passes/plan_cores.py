@@ -104,7 +104,8 @@ def choose_shares(run: Sequence[Kernel]) -> Shares:
 
     share = min(sizes, key=longest)
     count = matrices * -(-rows // share)
-    return Shares(matrices, rows, share, SUB_BLOCKS if count > cores else 1, cores)
+    products = sum(map(is_cube, run))
+    return Shares(matrices, rows, share, 2 if count > cores and products == 1 else 1, cores)
 
 
 def _stored_rows(kernel: Kernel) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from passes.cube_corpus import CUBE_CORPUS, asked, attention, softmax, whole_numbers, wide
+from passes.cube_corpus import CUBE_CORPUS, asked, epilogue, softmax, whole_numbers, wide
 from passes.kernels import KernelBuilder
 from passes.test_cube import check, lowered
 from pypto.ir.base.errors import UserError
@@ -101,7 +101,7 @@ def test_a_missing_flag_between_cores_shows_as_wrong_numbers_in_some_order() -> 
 
 
 def test_vector_cores_split_the_rows_and_workspaces_hold_one_share_of_each_core() -> None:
-    module = lowered(CUBE_CORPUS["attention_many_rows"]())
+    module = lowered(CUBE_CORPUS["epilogue_many_rows"]())
     (kernel,) = module.kernels
     cores = kernel.grid[0].extent
     assert cores == 2
@@ -109,26 +109,29 @@ def test_vector_cores_split_the_rows_and_workspaces_hold_one_share_of_each_core(
     assert len(halves) == 2, "one for each of the two shares of a turn"
     for array in module.intermediates:
         rows, _ = array.type.shape
-        assert rows == cores * 80, "300 rows in 4 shares"
-    assert len(module.intermediates) == 4, "scores and weights, of each share of a turn"
+        assert rows == cores * 96, "700 rows in 8 shares"
+    assert len(module.intermediates) == 2, "one for each share of a turn"
 
 
 def test_the_vector_cores_work_while_the_cube_core_goes_on() -> None:
-    """In program order the cube core computes the scores of the second share before it waits for the first weights."""
-    kernel = mixed(CUBE_CORPUS["attention_many_rows"]())
+    """The cube core hands on a second share before it waits for anything of the vector cores but its own workspace."""
+    kernel = mixed(CUBE_CORPUS["epilogue_many_rows"]())
     (turn,) = [item for item in kernel.body if isinstance(item, For)]
     order = []
     for item in turn.body:
         if isinstance(item, Operation) and item.name.endswith("cross_flag"):
             order.append((item.name, item.attribute("core")))
-    first_wait = order.index(("wait_cross_flag", "cube"))
-    assert order[:first_wait].count(("set_cross_flag", "cube")) == 2
+    assert order == [("wait_cross_flag", "cube"), ("set_cross_flag", "cube")] * 2
+    before = [item for item in kernel.body if isinstance(item, Operation) and item.name == "set_cross_flag"]
+    assert [item.attribute("core") for item in before] == ["vector"] * 2, "both workspaces are free at first"
 
 
-@pytest.mark.parametrize(("rows", "share", "copies"), [(20, 16, 1), (384, 16, 1), (4096, 96, 2), (100000, 96, 2)])
+@pytest.mark.parametrize(
+    ("rows", "share", "copies"), [(20, 16, 1), (384, 16, 1), (1000, 48, 1), (4096, 96, 2), (100000, 96, 2)]
+)
 def test_shares_even_out_the_work(rows: int, share: int, copies: int) -> None:
     before = [item.name for item in NPU_PASSES].index("plan_cores")
-    parts = run_passes(attention((rows, 32), (64, 32)), NPU_PASSES[:before])[0].kernels
+    parts = run_passes(epilogue(rows, 64), NPU_PASSES[:before])[0].kernels
     found = choose_shares(parts)
     assert (found.share, found.copies) == (share, copies)
     assert found.count * found.share >= rows
