@@ -154,8 +154,8 @@ def autotune(
                 hint = nearest(option, [*_OWN.split(), "configs", "key", "prune_configs_by", "rep", "warmup"])
                 raise UserError("unknown-option", None, what="autotune", option=option, hint=hint)
         chosen = {**options, **_pruning(prune_configs_by), "search_space": space}
-        if configs is not None and space is not None:
-            chosen.setdefault("max_trials", len(space) + 1)
+        if configs is not None:
+            chosen.setdefault("max_trials", len(configs) + 1)
         chosen |= {"warmup_seconds": _seconds("warmup", warmup), "measure_seconds": _seconds("rep", rep)}
 
     def decorate(function: TileFunction) -> AutotunedKernel:

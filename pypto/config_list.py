@@ -30,7 +30,9 @@ class ConfigList(TilingSearchSpace):
             tuple((name, cast("Value", plain(config[name]))) for name in names if name in config) for config in configs
         )
 
-    def __len__(self) -> int:
+    @property
+    def combinations(self) -> int:
+        """The number of configs."""
         return len(self.configs)
 
     def points(self) -> Iterator[Point]:
