@@ -104,6 +104,11 @@ def check_module(name: str, module: Module) -> CheckReport:
 def _of_fault(fault: Fault) -> Finding:
     place = fault.statement.location if fault.statement is not None else None
     other = fault.other.location if fault.other is not None else None
+    if fault.what.startswith("deadlock: block"):
+        return Finding(UserError("blocks-wait", place, what=fault.what), other)
+    if fault.what.startswith("blocks "):
+        blocks, _, array = fault.what.partition(" race on gm:")
+        return Finding(UserError("block-order", place, blocks=blocks, array=array), other)
     if " race on " not in fault.what:
         return Finding(UserError("flag-misuse", place, what=fault.what), other)
     pipes, _, resource = fault.what.partition(" race on ")

@@ -74,6 +74,43 @@ def test_flag_misuse() -> None:
     assert "a flag is one bit" in found[0].help
 
 
+BLOCKS = """pto 1
+
+kernel k(x: gm f32[4, 8], y: gm f32[4, 8]) -> (out: gm f32[4, 8]) level planned {
+  grid %core : 4
+  buffer @a : ub f32[1, 8] depth 1 address 0
+  if %core < 2 {
+    set_barrier {barrier_id = 0, participants = 4}
+    wait_barrier {barrier_id = 0}
+    set_barrier {barrier_id = 1, participants = 4}
+    wait_barrier {barrier_id = 1}
+  } else {
+    set_barrier {barrier_id = 1, participants = 4}
+    wait_barrier {barrier_id = 1}
+    set_barrier {barrier_id = 0, participants = 4}
+    wait_barrier {barrier_id = 0}
+  }
+"""
+COPIES = """  %a @a = load x[%core : 1, 0 : 8]
+  set_flag {destination = "MTE3", id = 0, source = "MTE2"}
+  wait_flag {destination = "MTE3", id = 0, source = "MTE2"}
+  store out[0 : 1, 0 : 8], %a
+}
+"""
+
+
+def test_blocks_that_wait_for_ever_or_for_nobody() -> None:
+    found = {item.error.name: item for item in checked(BLOCKS, COPIES).findings}
+    assert set(found) == {"block-order", "blocks-wait"}
+    words = "deadlock: block 0 waits at barrier 0 for block 2, which waits at barrier 1 for block 0"
+    assert words in str(found["blocks-wait"])
+    assert "set the same barriers, and wait for them, in the same order" in str(found["blocks-wait"])
+    assert str(found["blocks-wait"].error.location) == "k.pto:8:5"
+    race = str(found["block-order"])
+    assert "blocks 0 and 1 touch the same elements of out, one of them writing, and no barrier lies between" in race
+    assert "write `set_barrier {barrier_id = 0, participants = N}` after the earlier statement" in race
+
+
 def test_bank_conflict() -> None:
     report = checked(
         HEAD.replace("address 288", "address 512").replace("address 576", "address 800"), LOADED, BARRED, STORED

@@ -84,7 +84,7 @@ def test_what_is_read_again_is_not_overwritten_before():
 
 def test_barriers_in_different_orders_wait_for_ever():
     made = kernel(choice(set_(0) + wait(0) + set_(1) + wait(1), set_(1) + wait(1) + set_(0) + wait(0)))
-    text = "deadlock: block 0 waits at barrier 0 for block 2 waits at barrier 1 for block 0"
+    text = "deadlock: block 0 waits at barrier 0 for block 2, which waits at barrier 1 for block 0"
     assert what(made) == [text]
     arrays = {name: np.zeros((4, 8), np.float32) for name in "xyz"}
     assert text in [fault.what for fault in values.execute(made, arrays, Order("early"), {})]

@@ -10,6 +10,12 @@ ENTRIES: dict[str, Entry] = {
         "{first_address} and {second_address}): every read waits for the other",
         "move one of the two buffers by 32 to 480 bytes that are no multiple of 512",
     ),
+    "block-order": Entry(
+        "{blocks} touch the same elements of {array}, one of them writing, and no barrier lies between",
+        "write `set_barrier {{barrier_id = 0, participants = N}}` after the earlier statement and "
+        "`wait_barrier {{barrier_id = 0}}` before the later one, N being the number of blocks",
+    ),
+    "blocks-wait": Entry("{what}", "let all blocks set the same barriers, and wait for them, in the same order"),
     "check-options": Entry("an option does not belong to {file}", "for this kind of file there are {options}"),
     "flag-misuse": Entry(
         "{what}",
