@@ -39,7 +39,9 @@ def find_candidates(
     search.default()
     for point in space.points():
         if len(search.schedules) >= MOST_LOWERED:
-            search.notes.append(f"of {len(space)} combinations {MOST_LOWERED} different schedules were looked at")
+            search.notes.append(
+                f"of {space.combinations} combinations {MOST_LOWERED} different schedules were looked at"
+            )
             break
         search.point(point)
     return search.result()

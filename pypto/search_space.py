@@ -14,6 +14,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 Point = tuple[tuple[str, Value], ...]
 Predicate = Callable[..., object]
 
+GOLDEN = 0x9E3779B97F4A7C15F39CC0605CEDC834
+"""The golden section times 2 ** 128: steps of that part of a whole spread evenly, however many there are."""
 MOST_POINTS = 4096
 """Combinations that are looked at; of a larger space so many, spread evenly."""
 
@@ -86,7 +89,12 @@ class TilingSearchSpace:
         return f"TilingSearchSpace({', '.join(shown)})"
 
     def __len__(self) -> int:
-        """Return the number of combinations, before predicates and conditions."""
+        """Return the number of combinations as far as `len` can."""
+        return min(self.combinations, sys.maxsize)
+
+    @property
+    def combinations(self) -> int:
+        """The number of combinations, before predicates and conditions."""
         return math.prod(len(axis.values) for axis in self.axes.values())
 
     def points(self) -> Iterator[Point]:
@@ -94,9 +102,9 @@ class TilingSearchSpace:
 
         A larger space is walked in steps that share no factor with its size, so that every axis takes all its values.
         """
-        names, total = list(self.axes), len(self)
+        names = list(self.axes)
         seen: set[Point] = set()
-        for number in _spread(total):
+        for number in _spread(self.combinations):
             point = self._existing(dict(zip(names, self._digits(number), strict=True)))
             if point not in seen and self._allowed(dict(point)):
                 seen.add(point)
@@ -193,7 +201,7 @@ def _parameters(predicate: Predicate, axes: Mapping[str, When]) -> tuple[str, ..
 def _spread(total: int) -> Iterable[int]:
     if total <= MOST_POINTS:
         return range(total)
-    step = int(total * 0.6180339887) | 1  # the golden section spreads any number of steps evenly
+    step = (total * GOLDEN >> 128) | 1
     while math.gcd(step, total) != 1:
         step += 1
     return itertools.islice((number * step % total for number in itertools.count()), MOST_POINTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pypto.codegen.llvm import affine, loop_plan
+from pypto.codegen.llvm import affine
 from pypto.codegen.llvm.accumulation import is_compensated
 from pypto.codegen.llvm.contraction_shape import step_of
 from pypto.codegen.llvm.groups import Group
@@ -30,7 +30,6 @@ class LoopCosts:
     """Costs the nests of one kernel."""
 
     figures: Figures
-    vector_bits: int
 
     def group(self, group: Group, plan: LoopPlan) -> float:
         """Return the cycles of one run of a nest."""
@@ -150,11 +149,3 @@ def _is_linear(access: Access, symbol: Symbol | None) -> bool:
         for index in access.index
         for atom, _ in index.terms
     )
-
-
-def planned(group: Group, machine: object, ranges: affine.Ranges, unroll: int | None) -> LoopPlan:
-    """Return the plan that the emitter makes of a nest."""
-    from pypto.codegen.llvm.code import Machine
-
-    assert isinstance(machine, Machine)
-    return loop_plan.plan(group, machine, ranges, unroll)

@@ -20,7 +20,7 @@ from pypto.codegen.llvm.evaluation import Indexing
 from pypto.codegen.llvm.groups import Group, form_groups
 from pypto.codegen.llvm.loop_plan import LoopPlan
 from pypto.codegen.llvm.phases import PhasePlan
-from pypto.codegen.llvm.program import Access, Array, Axis, Choice, Home, Repeat, Statement, Walk
+from pypto.codegen.llvm.program import Access, Array, Axis, Choice, Home, Repeat, Statement, Walk, tasks
 from pypto.ir.index import Symbol
 from pypto.ir.nodes import Module
 from pypto.ir.schedule import Schedule, with_schedule
@@ -75,8 +75,6 @@ def _argument_bytes(kernels: list[PlannedKernel]) -> int:
 
 
 def _accesses(statements: list[Statement]) -> list[Access]:
-    from pypto.codegen.llvm.program import tasks
-
     return [access for task in tasks(statements) for access in (*task.reads, task.target)]
 
 
@@ -153,7 +151,7 @@ class _PhaseCost:
         plan = loop_plan.plan(group, kernel.machine, kernel.program.ranges, kernel.schedule.unroll)
         streamed = streaming.streamed_target(group, plan, self.phase.body, kernel.schedule.streaming)
         self.touch(group, times, streamed, plan)
-        return LoopCosts(self.figures, kernel.machine.vector_bits).group(group, plan)
+        return LoopCosts(self.figures).group(group, plan)
 
     # -- memory
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_lists_ranges_single_values_and_numpy() -> None:
         "buffering": ("single", "double", 3, True), "tiles": ((16, 16),),
     }  # fmt: skip
     assert all(type(value) is int for value in values["tile_k"] + values["unroll"])
-    assert len(space) == 2 * 4 * 1 * 2 * 2 * 4
+    assert space.combinations == 2 * 4 * 1 * 2 * 2 * 4
 
 
 def test_points_are_all_combinations_in_order() -> None:
@@ -108,10 +109,13 @@ def test_an_axis_exists_only_where_others_have_its_values() -> None:
 
 
 def test_a_huge_space_is_walked_evenly() -> None:
-    space = TilingSearchSpace(tile_m=range(1, 1001), tile_n=range(1, 1001), tile_k=range(1, 1001))
+    axes = {name: range(1, 1001) for name in ("tile_m", "tile_n", "tile_k", "tile_num", "split_k", "threads", "unroll")}
+    space = TilingSearchSpace(**axes)
+    assert space.combinations == 1000**7
+    assert len(space) == sys.maxsize
     points = [dict(point) for point in space.points()]
     assert len(points) == MOST_POINTS
-    for name in ("tile_m", "tile_n", "tile_k"):
+    for name in axes:
         values = {point[name] for point in points}
         assert len(values) > 600
         assert min(values) < 10 < 990 < max(values)
@@ -171,7 +175,7 @@ def test_both_articles_spaces_lower() -> None:
     )
     found = article.candidates(traced(double, (64, 56, 56), (64, 56, 56)), "cpu")
     assert len(named(found)) > 8
-    assert len(named(found)) + len(rows(found, Outcome.DUPLICATE)) == len(article)
+    assert len(named(found)) + len(rows(found, Outcome.DUPLICATE)) == article.combinations
 
 
 # -- candidates
