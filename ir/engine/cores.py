@@ -100,19 +100,18 @@ def _deadlock(cores: Sequence[Core]) -> Iterator[Fault]:
     waiting = [number for number, core in enumerate(cores) if core.waits_at is not None]
     if not waiting:
         return
-    number, seen, words = waiting[0], list[int](), list[str]()
+    number, seen, words = waiting[0], list[int](), "deadlock: "
     while number not in seen:
-        seen.append(number)
         flag = cores[number].waits_at
         if flag is None:
-            words.append(f"block {number}, which ends without setting it")
+            words += f"block {number}, which ends without setting it"
             break
-        other = _missing(cores, flag, cores[number].passed[flag] + 1)
-        words.append(f"block {number} waits at {show(flag)} for")
-        number = other
+        words += f"block {number}{', which' if seen else ''} waits at {show(flag)} for "
+        seen.append(number)
+        number = _missing(cores, flag, cores[number].passed[flag] + 1)
     else:
-        words.append(f"block {number}")
-    yield Fault("deadlock: " + " ".join(words), cores[seen[0]].queues[SCALAR][0].statement)
+        words += f"block {number}"
+    yield Fault(words, cores[seen[0]].queues[SCALAR][0].statement)
 
 
 def _missing(cores: Sequence[Core], flag: Flag, times: int) -> int:
@@ -192,7 +191,7 @@ def crossing_faults(kernel: Kernel) -> list[Fault]:
     scalars: dict[str, Array] = {
         item.name: np.zeros((), item.type.dtype.numpy) for item in kernel.parameters if item.scalar
     }
-    cells = cells_of(kernel.buffers)
+    cells = cells_of(kernel)
     meeting, cores = Meeting(1), list[Core]()
     touches: dict[str, list[Touch]] = {}
     for number, block in enumerate(blocks_of(kernel, {})):
