@@ -25,6 +25,7 @@ from pypto.ir.nodes import Buffer, Kernel, Load, Module, Operation, Space, Store
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.layout import row_multiple, storage_shape, stored_rank, strides, symbol_ranges
 from pypto.ir.passes.pipes import is_cube_space, is_mixed
+from pypto.ir.passes.pipes import is_short
 from pypto.ir.passes.slots import of_name
 from pypto.ir.verification.barriers import has_barriers
 from pypto.ir.verification.levels import MEMORIES
@@ -164,7 +165,7 @@ class Values:
             if names[:1] == ("accumulator",) and not position and not attributes["turn"]:
                 arrays.append(np.zeros((), value.dtype.numpy))
             elif position < len(names) and names[position] == "workspace":
-                self.spoil(self.layouts.place(value, step), value.dtype.bytes)
+                self.use_workspace(operation, value, step)
                 arrays.append(np.zeros(0, value.dtype.numpy))
             else:
                 arrays.append(self.read(value, step))
@@ -185,8 +186,12 @@ class Values:
         elif isinstance(statement, Operation):
             for value, name in zip(statement.operands, TABLE[statement.name].operands, strict=False):
                 if name == "workspace":
-                    self.spoil(self.layouts.place(value, step), value.dtype.bytes)
+                    self.use_workspace(statement, value, step)
             self.write(statement.results[0], array, step)
+
+    def use_workspace(self, operation: Operation, value: Value, step: Step) -> None:
+        if not is_short(operation):
+            self.spoil(self.layouts.place(value, step), value.dtype.bytes)
 
     def read(self, value: Value, step: Step) -> Array:
         if value.buffer is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pypto.ir.dtypes import BOOL
 from pypto.ir.nodes import Buffer, Kernel, Operation, Space, walk
 from pypto.ir.passes.limits import ASCEND_910B1
 
@@ -10,6 +11,24 @@ def whole_repeats(buffer: Buffer) -> int:
     """Return the bytes that all slots of `buffer` take, rounded up to whole repeats."""
     repeat = ASCEND_910B1.repeat_bytes
     return buffer.depth * (-(-buffer.slot_bytes // repeat) * repeat)
+
+
+def touched_bytes(kernel: Kernel) -> dict[str, int]:
+    """Return for each buffer how many bytes of a slot instructions may touch.
+
+    Comparisons read, and what holds their bits is touched by, whole repeats; everything else goes by blocks.
+    """
+    whole = {buffer.name for buffer in kernel.buffers if buffer.dtype == BOOL}
+    for item in walk(kernel.body):
+        if isinstance(item, Operation) and any(value.dtype == BOOL for value in item.results):
+            whole.update(value.buffer for value in item.operands if value.buffer is not None)
+    block = ASCEND_910B1.block_bytes
+    return {
+        buffer.name: whole_repeats(buffer) // buffer.depth
+        if buffer.name in whole or buffer.space is not Space.UB
+        else -(-buffer.slot_bytes // block) * block
+        for buffer in kernel.buffers
+    }
 
 
 CAPACITIES = {

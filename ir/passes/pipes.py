@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pypto.ir.dtypes import F32
 from pypto.ir.index import Extent, bounds
 from pypto.ir.nodes import (
     Buffer,
@@ -30,7 +31,7 @@ from pypto.ir.nodes import (
 )
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
-from pypto.ir.passes.forms import by_elements, is_alias, is_dense
+from pypto.ir.passes.forms import by_elements, is_alias, is_dense, reduced_axis
 from pypto.ir.passes.independence import apart_arrays
 from pypto.ir.passes.layout import Ranges, row_multiple, stored_rank, symbol_ranges
 from pypto.ir.passes.limits import ASCEND_910B1
@@ -173,13 +174,22 @@ class Pipes:
             yield from self._of_operation(statement, queue)
 
     def _of_operation(self, operation: Operation, queue: Queue) -> Iterator[Access]:
-        workspaces = [name == "workspace" for name in TABLE[operation.name].operands]
+        names = TABLE[operation.name].operands
         for position, value in enumerate(operation.operands):
-            if value.buffer is not None:
-                yield Access(queue, value.buffer, position < len(workspaces) and workspaces[position])
+            is_workspace = position < len(names) and names[position] == "workspace"
+            if value.buffer is not None and not (is_workspace and is_short(operation)):
+                yield Access(queue, value.buffer, is_workspace)
         for value in operation.results:
             assert value.buffer is not None
             yield Access(queue, value.buffer, True)
+
+
+def is_short(operation: Operation) -> bool:
+    """Return whether `operation` reduces rows of at most one repeat, which takes one step and no workspace."""
+    if operation.name not in ("row_sum", "row_max", "row_min"):
+        return False
+    columns = operation.operands[0].shape[reduced_axis(operation)]
+    return isinstance(columns, int) and columns * F32.bytes <= ASCEND_910B1.repeat_bytes
 
 
 FRACTALS_IN_ORDER = 10
