@@ -24,8 +24,7 @@ from pypto.ir.index import Bounds, Symbol, evaluate
 from pypto.ir.nodes import Buffer, Kernel, Load, Module, Operation, Space, Store, Value, walk
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.layout import row_multiple, storage_shape, stored_rank, strides, symbol_ranges
-from pypto.ir.passes.pipes import is_cube_space, is_mixed
-from pypto.ir.passes.pipes import is_short
+from pypto.ir.passes.pipes import is_cube_space, is_mixed, is_short
 from pypto.ir.passes.slots import of_name
 from pypto.ir.verification.barriers import has_barriers
 from pypto.ir.verification.levels import MEMORIES
