@@ -33,7 +33,11 @@ def _without(plan: Plan, item: FlagPlan | tuple[int, Queue]) -> Plan:
 
 
 def _doubtful(kernel: Kernel, plan: Plan) -> list[FlagPlan | tuple[int, Queue]]:
-    """Return the flags and barriers that may be implied."""
+    """Return the flags and barriers that may be implied.
+
+    A barrier is doubtful only before a loop, and as the first of its pipe inside or behind one or at a barrier between
+    turns: the next ones follow from statements between, as in a body without loops.
+    """
     statements = list(walk(kernel.body))
     nested = {number for number, item in enumerate(statements) if isinstance(item, For | If) or is_barrier(item)}
     if not nested:
@@ -42,10 +46,11 @@ def _doubtful(kernel: Kernel, plan: Plan) -> list[FlagPlan | tuple[int, Queue]]:
     barriers = sorted((number, pipe.value) for number, pipes in plan.barriers.items() for pipe in pipes)
     flags = [item for item in plan.flags if item.distance or nested & set(range(item.setter, item.waiter + 1))]
     first = min(nested)
-    if len(nested) == 1:
-        behind = first + sum(1 for _ in walk((statements[first],)))
-        causes = {*((number, pipe.value) for number, pipe in plan.between_turns), *((behind, pipe) for pipe in queues)}
-        barriers = [item for item in barriers if item[0] == first or _is_next(item, barriers, causes)]
+    sizes = {number: sum(1 for _ in walk((statements[number],))) for number in nested}
+    causes = {(number, pipe.value) for number, pipe in plan.between_turns}
+    causes |= {(number + size, pipe) for number, size in sizes.items() for pipe in queues}
+    causes |= {(number + 1, pipe) for number in nested for pipe in queues}
+    barriers = [item for item in barriers if item[0] in nested or _is_next(item, barriers, causes)]
     return [*((number, queues[pipe]) for number, pipe in barriers if number >= first), *flags]
 
 
