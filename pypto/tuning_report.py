@@ -117,6 +117,15 @@ class Reporter:
             best = f"best {microseconds(self.best.seconds)} us" if self.best is not None else ""
             self.progress.update(self.tasks[phase], advance=count, best=best)
 
+    def reach(self, phase: str, share: float, best: float | None) -> None:
+        """Say which share of a phase is done, and the best median so far in seconds."""
+        if self.progress is not None and phase in self.tasks:
+            task = self.tasks[phase]
+            total = next(item.total for item in self.progress.tasks if item.id == task) or 0
+            self.progress.update(task, completed=share * total)
+            if best is not None:
+                self.progress.update(task, best=f"best {microseconds(best)} us")
+
     def trial(self, trial: Trial) -> None:
         """Take in what became of a candidate."""
         if trial.seconds is not None and (self.best is None or trial.seconds < (self.best.seconds or 0)):

@@ -194,6 +194,9 @@ class Session:
     # -- finding out
 
     def _tune(self, folder: ArtefactFolder) -> TuningResult:
+        from pypto.runtime.tuning.workers import compile_processes, start_workers
+
+        start_workers(min(compile_processes(), self.search.most))  # they are ready when the candidates are ranked
         ranked, cut = self._ranked()
         if self.search.most == 1 or self.case.target == "ascendc":
             return self._by_model(ranked, cut, folder)
@@ -275,13 +278,14 @@ class Session:
             return []
         self.report.begin("measuring", len(built))
 
-        def done(trial: Trial) -> None:
-            self.report.advance("measuring")
-            self._learned(trial)
+        def reached(share: float, best: float | None) -> None:
+            self.report.reach("measuring", share, best)
 
         try:
             expected = self.case.expected(self.search.measuring.reset_to_zero)
-            return measure(built, self.case.inputs(), expected, self.search.measuring, done)
+            trials = measure(built, self.case.inputs(), expected, self.search.measuring, self._learned, reached)
+            self.report.reach("measuring", 1.0, None)
+            return trials
         except (OSError, MemoryError) as error:
             reason = f"measuring is not possible here: {error}"
             return [Trial(item.candidate, Outcome.NOT_MEASURED, reason) for item in built]
