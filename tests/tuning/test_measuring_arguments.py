@@ -130,6 +130,22 @@ def test_torch_tensors_are_copied_as_tensors(tmp_path: Path) -> None:
     assert not out.any()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64", "int32"])
+def test_the_measuring_process_needs_no_torch_for_tensors(dtype: str) -> None:
+    import torch
+
+    x = (torch.arange(60) % 7).reshape(6, 10).to(getattr(torch, dtype))[::2, 1:]
+    files = ArgumentFiles(Inputs({"x": x}, frozenset(), frozenset()), {}, MeasureOptions())
+    try:
+        plain = WorkingArguments(files.description).values["x"]
+        tensor = WorkingArguments(files.description, tensors=True).values["x"]
+        assert isinstance(plain, np.ndarray) and torch.equal(tensor, x)
+        assert plain.astype(np.float64).tolist() == x.double().tolist()
+        assert [step // plain.itemsize for step in plain.strides] == list(x.stride()) == list(tensor.stride())
+    finally:
+        files.remove()
+
+
 def test_reset_to_zero_and_restore_value(tmp_path: Path) -> None:
     module = making.module_of(making.grow, {"x": making.SHAPE, "total": making.SHAPE})
     x, total = making.numbers(), making.numbers(seed=2)

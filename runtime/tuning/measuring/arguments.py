@@ -110,10 +110,14 @@ class WorkingArray:
 
 
 class WorkingArguments:
-    """The arguments that a session launches with, made from the files of `ArgumentFiles`."""
+    """The arguments that a session launches with, made from the files of `ArgumentFiles`.
 
-    def __init__(self, description: Message) -> None:
-        self.folder = Path(description["folder"])
+    `tensors`: whether copies of torch tensors are tensors, as the user's functions expect; else they are arrays, which
+    lie in memory alike and need no torch.
+    """
+
+    def __init__(self, description: Message, tensors: bool = False) -> None:
+        self.folder, self._tensors = Path(description["folder"]), tensors
         self.arrays: dict[str, WorkingArray] = {}
         self.arguments: list[Argument] = []
         for item in description["arguments"]:
@@ -147,7 +151,7 @@ class WorkingArguments:
         memory = _aligned(item["bytes"], item["residue"])
         shape, strides = tuple(item["shape"]), tuple(stride * dtype.bytes for stride in item["strides"])
         view: Array = np.ndarray(shape, dtype.numpy, memory, -item["low"], strides)
-        value = _tensor(view) if item["framework"] == "torch" else view
+        value = _tensor(view) if self._tensors and item["framework"] == "torch" else view
         argument = read(item["name"], value)
         made = WorkingArray(item["name"], value, view, memory, original, item["written"], item["restored"])
         made.restore()

@@ -81,7 +81,7 @@ class LocalRunner:
     """Runs commands in this process, where the user's functions are. Nothing here can stop a kernel that hangs."""
 
     def __init__(self, files: ArgumentFiles, machine: Machine, options: MeasureOptions) -> None:
-        arguments = WorkingArguments(files.description)
+        arguments = WorkingArguments(files.description, tensors=True)
         self.session = Session(arguments, machine, _hooked(options, arguments))
 
     def ask(self, built: CompiledCandidate, key: str, command: str, limit: float, **arguments: Any) -> Message:
