@@ -116,6 +116,7 @@ def test_bank_conflict() -> None:
         HEAD.replace("address 288", "address 512").replace("address 576", "address 800"), LOADED, BARRED, STORED
     )
     (found,) = report.findings
+    assert found.error.name == "bank-conflict"
     assert found.is_warning
     assert report.errors == ()
     assert str(found.error.location) == "k.pto:11:3"
