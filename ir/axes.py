@@ -273,11 +273,11 @@ def _reshape(analysis: AxisAnalysis, operation: Operation) -> None:
             continue
         axes = [value_axis(operand, position) for position in before]
         others = [value_axis(result, position) for position in after]
-        split = _split(axes, others, operand, result)
+        split = _split(axes, others, operand, result) if analysis.splits is not None else None
         if split is not None and analysis.splits is not None:
             analysis.splits.append(split)
         for axis in (*axes, *others):
-            if analysis.splits is None or split is None or axis not in (split.whole, split.outer):
+            if split is None or axis not in (split.whole, split.outer):
                 analysis.bind(axis, "reshape", operation.location)
 
 

@@ -232,3 +232,30 @@ def test_an_axis_to_be_kept_whole_is_cut_where_it_must() -> None:
     assert isinstance(tile, tuple)
     assert tile[0] == 100
     assert attribute(kernel, "notes") is None
+
+
+def _turned(x: Any, out: Any) -> None:
+    t = pypto.zeros(x.shape)
+    t[:] = x
+    t[::-1] = t
+    out[:] = t
+
+
+def _turned_output(x: Any, out: Any) -> None:
+    out[:] = x
+    out[::-1] = out
+
+
+def _turned_in_a_loop(x: Any, out: Any) -> None:
+    t = x + 1.0
+    for _ in pypto.loop(3):
+        t[::-1] = t
+    out[:] = t
+
+
+@pytest.mark.parametrize("body", [_turned, _turned_output, _turned_in_a_loop])
+@pytest.mark.parametrize("shape", [(0,), (1,), (7,), (0, 5), (5, 0), (6, 5)])
+def test_tiles_turned_around_in_place(body: Any, shape: tuple[int, ...]) -> None:
+    """The right side is read before anything is written, and nothing happens to a tile of no elements."""
+    compiled = pypto.compile(pypto.tile(body), shapes={"x": shape, "out": shape}, target="reference")
+    check(compiled.module_at("tile"), 1)
