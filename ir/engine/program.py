@@ -55,7 +55,7 @@ class Step:
     pipe: str
     statement: Statement
     flag: Flag = ("", "", 0)
-    accesses: frozenset[Access] = frozenset()
+    accesses: tuple[Access, ...] = ()
     slots: Mapping[str, int] = field(default_factory=dict)
     symbols: Mapping[Symbol, int] = field(default_factory=dict)
     registers: Mapping[str, Array] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Facts:
     spread: frozenset[str]
     numbers: dict[int, int]
     independent: Independent
-    accessed: dict[int, frozenset[Access]] = field(default_factory=dict)
+    accessed: dict[int, tuple[Access, ...]] = field(default_factory=dict)
 
     @staticmethod
     def of(kernel: Kernel) -> Facts:
@@ -90,10 +90,11 @@ class Facts:
         spread, independent = sub_blocks(kernel), independent_loops(kernel)
         return Facts(Pipes.of(kernel), of_name(kernel.buffers), rotations(kernel), spread, numbers, independent)
 
-    def accesses(self, statement: Statement) -> frozenset[Access]:
+    def accesses(self, statement: Statement) -> tuple[Access, ...]:
         found = self.accessed.get(id(statement))
         if found is None:
-            found = self.accessed[id(statement)] = self.pipes.accesses(statement)
+            touched = self.pipes.accesses(statement)
+            found = self.accessed[id(statement)] = tuple(sorted(touched, key=_by_resource))
         return found
 
 
@@ -102,8 +103,8 @@ class Program:
     """The instructions of one block of `kernel`, level *buffered* or below; of one of its cores if it is mixed: `core`
     is ``cube`` or ``vector``, `sub_block` the number of the vector core beside the cube core.
 
-    `known_facts` are those of the kernel, if somebody has them. `scenario` replaces trip counts and conditions; without it `symbols` must have a value for every grid axis and
-    extent, and `scalars` for every scalar parameter.
+    `known_facts` are those of the kernel, if somebody has them. `scenario` replaces trip counts and conditions; without
+    it `symbols` must have a value for every grid axis and extent, and `scalars` for every scalar parameter.
     """
 
     kernel: Kernel
@@ -227,6 +228,10 @@ class Program:
             with np.errstate(all="ignore"):
                 outcome = TABLE[statement.name].meaning(*arrays, **attributes)
             self.registers[statement.results[0].name] = np.asarray(outcome)
+
+
+def _by_resource(access: Access) -> tuple[str, bool]:
+    return access.resource, access.write
 
 
 def concrete(value: Attribute, symbols: Mapping[Symbol, int]) -> Any:
