@@ -11,6 +11,7 @@ from pypto.compiler import TARGETS
 from pypto.config import read_config
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import current
+from pypto.ir.schedule import Schedule
 from pypto.runtime.tuning.measuring.options import MeasureOptions
 from pypto.runtime.tuning.selection import METRICS, Metric
 from pypto.runtime.tuning.topn import autotune_topn
@@ -84,8 +85,9 @@ def auto_tune(
         _check(kernel, tuning_metric, {"max_trials": max_trials, "topn": topn})
         how = _measuring({"warmup_runs": warmup_runs, "measure_runs": measure_runs, **measuring})
         count = max_trials or topn or _usual_count()
-        search = Search(search_space, count, tuning_metric, how, early_config_prune, perf_model, top_k)
         case = read_case(kernel, args, input_shape, dtypes, config, target)
+        base = repr([Schedule.of(item).attributes() for item in case.module.kernels])
+        search = Search(search_space, count, tuning_metric, how, early_config_prune, perf_model, top_k, base)
         _check_names(case, {"reset_to_zero": how.reset_to_zero, "restore_value": how.restore_value})
         store = default_store() if cache is None else cache.rows
         return tune(case, search, store, log=log, shown=progress)

@@ -49,7 +49,10 @@ _NOT_TRIED = (Outcome.NOT_RANKED, Outcome.DUPLICATE)
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is searched and how it is judged. `space` None: made from the kernel's axes."""
+    """What is searched and how it is judged.
+
+    space: None for one made from the kernel's axes. base: what the schedule of every candidate starts from, as text.
+    """
 
     space: TilingSearchSpace | None
     most: int
@@ -58,6 +61,7 @@ class Search:
     prune: Callable[..., Any] | None = None
     model: Callable[..., Any] | None = None
     top_k: int | float | None = None
+    base: str = ""
 
     def measuring_identity(self) -> dict[str, Any]:
         """Return what the times of a candidate depend on besides the candidate, as JSON-able data."""
@@ -85,6 +89,7 @@ class Search:
                 ],
                 "functions": _digests(self.prune, self.model),
                 "top_k": self.top_k,
+                "base": self.base,
                 "measuring": self.measuring_identity(),
             }
         )

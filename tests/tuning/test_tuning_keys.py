@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -217,6 +219,7 @@ def test_F_search_options_are_in_the_key(cache: TilingCache, counts: Counts) -> 
         {"cold_cache": True},
         {"bench_method": "profiler"},
         {"perf_model": lambda tiles: 1.0},
+        {"config": {"aicore_num": 3}},
         {"search_space": TilingSearchSpace(tiles=[(8, 16), (16, 48)], predicates=lambda tiles: True)},
     ):
         assert not tune(cache, do_bench=quick_bench, **change).from_cache, change
@@ -304,6 +307,54 @@ def test_the_core_limit_limits_candidates_and_launches(no_limit: None) -> None:
     for config in ({"schedule": usable[-1].schedule}, {}):
         compiled = pypto.compile(affine, config, target="ascendc", shapes={"x": (64, 256), "out": (64, 256)})
         assert "3 blocks on vector cores" in compiled.source()
+
+
+# -- others that tune the same
+
+
+def test_who_waits_too_long_for_another_tuner_goes_on_alone(
+    cache: TilingCache, counts: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pypto import tuning_session
+
+    tune(cache)
+    (folder,) = folders(artefact_root(cache.path))
+    (folder.path / "optimize_tiling").unlink()
+    cache.rows.remove(cache.rows.rows())
+    monkeypatch.setattr(tuning_session, "LOCK_SECONDS", 0.2)
+    inside, leave = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with folder.tuning(wait=1):
+            inside.set()
+            leave.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    try:
+        assert inside.wait(10)
+        with pytest.warns(RuntimeWarning, match="tuned without waiting any longer"):
+            assert tune(cache).seconds
+    finally:
+        leave.set()
+        holder.join()
+    assert tune(cache).from_cache, "its choice is kept all the same"
+
+
+def test_who_waits_for_another_tuner_says_so(cache: TilingCache, caplog: pytest.LogCaptureFixture) -> None:
+    folder = ArtefactFolder(cache.path.parent / "kernel" / "hash")
+
+    def wait() -> None:
+        with folder.tuning(wait=30):
+            pass
+
+    with folder.tuning(wait=1):
+        waiting = threading.Thread(target=wait)
+        with caplog.at_level("INFO", "pypto.tuning"):
+            waiting.start()
+            time.sleep(0.2)
+    waiting.join()
+    assert "waiting for the process that tunes it" in caplog.text
 
 
 # -- a failed tuning
