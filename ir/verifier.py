@@ -161,8 +161,8 @@ def check_kernel(kernel: Kernel, free: frozenset[Symbol], memories: dict[Space, 
         scope.check_index(guard.value, guard)
     _check_body(kernel.body, scope)
     if kernel.level.rank >= Level.BUFFERED.rank:
-        check_contents(kernel)
         check_cube(kernel, buffers)
+        check_contents(kernel)
         check_barriers(kernel)
         check_flags(kernel)
         check_cross_flags(kernel)

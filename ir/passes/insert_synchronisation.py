@@ -96,6 +96,7 @@ def order(kernel: Kernel, start: Extra | None = None) -> tuple[Plan, list[Ids]] 
         plan = plan_of(kernel, extra)
         if not extra:
             plan = needed_plan(kernel, plan, unnumbered)
+        check_crossing(kernel, plan)
         ids, unplaced = choose_ids(plan, traces(kernel, plan))
         if unplaced is None:
             found = trimmed(kernel, plan, ids) if extra else (plan, ids)
@@ -103,6 +104,13 @@ def order(kernel: Kernel, start: Extra | None = None) -> tuple[Plan, list[Ids]] 
         if not relax(plan, unplaced, extra):
             return None
     return None
+
+
+def check_crossing(kernel: Kernel, plan: Plan) -> None:
+    """Raise UserError ``cross-flags`` for more flags between the two kinds of cores than there are."""
+    count, limit = sum(flag.crosses for flag in plan.flags), LARGEST_CROSS_FLAG + 1
+    if count > limit:
+        raise UserError("cross-flags", kernel.location, kernel=kernel.name, count=count, limit=limit)
 
 
 def trimmed(kernel: Kernel, plan: Plan, ids: list[Ids]) -> tuple[Plan, list[Ids]]:
@@ -155,8 +163,6 @@ def choose_ids(plan: Plan, traces_: list[Turns]) -> tuple[list[Ids], FlagPlan | 
     for number, flag in enumerate(plan.flags):
         if flag.crosses:
             ids.append(Ids(next(crossing), 1))
-            if ids[-1].first > LARGEST_CROSS_FLAG:
-                raise UserError("cross-flags", None, limit=LARGEST_CROSS_FLAG + 1)
             continue
         pair = groups[flag.source, flag.destination]
         group = _shared(plan, flag, number, pair, traces_) or _own(flag, number, pair, traces_)

@@ -43,7 +43,8 @@ def packed(kernel: Kernel, spread: bool = True) -> tuple[Buffer, ...] | None:
     placed: list[Buffer] = []
     for space in memories_of(kernel):
         used = [buffer for buffer in kernel.buffers if buffer.name in spans and buffer.space is space]
-        addresses = _packed(kernel, used, {item.name: spans[item.name] for item in used}, capacity(kernel, space), spread)
+        own = {item.name: spans[item.name] for item in used}
+        addresses = _packed(kernel, used, own, capacity(kernel, space), spread)
         if addresses is None:
             return None
         placed += (replace(item, address=addresses[item.name][0]) for item in used)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from pypto.ir.nodes import For, If, Kernel, Operation, Statement, walk
+from pypto.ir.nodes import Attribute, For, If, Kernel, Operation, Statement, walk
 from pypto.ir.passes.slots import SUB_BLOCKS, sub_blocks
+from pypto.ir.verification.barriers import is_barrier
 from pypto.ir.verification.violation import Violation
 
 LARGEST_CROSS_FLAG = 10
@@ -23,11 +24,14 @@ def check_cross_flags(kernel: Kernel) -> None:
     """Raise Violation ``cross-flag`` unless flags between cores are counted up before they are waited for, on every way
     through the kernel, and none is left; ``sub-blocks`` for loops over vector cores that are none."""
     spread = sub_blocks(kernel)
+    barriers = {
+        item.attribute("barrier_id") for item in walk(kernel.body) if isinstance(item, Operation) and is_barrier(item)
+    }
     for statement in walk(kernel.body):
         if isinstance(statement, For) and statement.index.name in spread:
             _check_spread(statement)
         if isinstance(statement, Operation) and statement.name in ("set_cross_flag", "wait_cross_flag"):
-            _check_id(statement)
+            _check_id(statement, barriers)
     left = _Counting(spread).after(kernel.body, Counter())
     for (core, number), count in sorted(left.items()):
         if count:
@@ -39,11 +43,13 @@ def _check_spread(loop: For) -> None:
         raise Violation("sub-blocks", loop, index=loop.index, count=SUB_BLOCKS)
 
 
-def _check_id(operation: Operation) -> None:
+def _check_id(operation: Operation, barriers: set[Attribute]) -> None:
     number = operation.attribute("id")
     if not isinstance(number, int) or not 0 <= number <= LARGEST_CROSS_FLAG:
         what = f"is no number from 0 to {LARGEST_CROSS_FLAG}"
         raise Violation("cross-flag", operation, id=number, what=what)
+    if number in barriers:
+        raise Violation("cross-flag", operation, id=number, what="is the flag of a barrier too")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ ENTRIES: dict[str, Entry] = {
         "read its plan with `to_text('planned')`, or run it with target='cpu'",
     ),
     "cross-flags": Entry(
-        "the cube and vector cores of one kernel hand more values to each other than there are flags ({limit})",
+        "cube and vector cores of kernel {kernel} wait for each other at {count} places, and there are {limit} flags",
         "split the kernel into several, each with fewer matrix products",
     ),
     "cube-matrix": Entry(
