@@ -82,7 +82,7 @@ class MeasureOptions:
     time_budget: float | None = None
     warmup_seconds: float = 0.025
     measure_seconds: float = 0.1
-    candidate_seconds: float = 0.5
+    candidate_seconds: float = 0.3
     least_samples: int = 20
     rounds: int = 5
     hopeless: float = 2.0
