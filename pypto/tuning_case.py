@@ -17,6 +17,7 @@ from pypto.ir.nodes import Module, Role
 from pypto.known_shapes import KnownShapes, known_views, read_known
 from pypto.launching import as_numpy, run_reference
 from pypto.made_inputs import make_inputs
+from pypto.overrides import fingerprint
 from pypto.program import Program
 from pypto.runtime.arguments import Argument, ArrayArgument, read
 from pypto.runtime.tuning.facts import facts
@@ -121,7 +122,7 @@ class TuningCase:
             cores=device_limit() if on_device and static else None,
             threads=_threads(self.target),
             toolchain=_toolchain(self.target),
-            generator=digest(generated),
+            generator=digest(generated + fingerprint()),
         )
 
     def _arrays(self) -> dict[str, ArrayArgument]:

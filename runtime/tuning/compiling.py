@@ -14,7 +14,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 OBJECT, CODE = "kernel.o", "code.json"
 PLANNED, SOURCE, HOST_PROGRAM = "planned.pto", "kernel.cpp", "host_program"
-_SENT_SETTINGS = ("cache", "num_threads", "vector_bits", "verify", "cube_limit", "vector_limit")
+_SENT_SETTINGS = ("cache", "num_threads", "vector_bits", "verify", "override", "cube_limit", "vector_limit")
+
+_PATHS = ("cache", "override")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +50,23 @@ class CompileJob:
 
     def message(self) -> dict[str, Any]:
         """Return the job as JSON, with the settings that change code."""
-        values = settings.current()
         return {
             "module": self.module,
             "layouts": {name: list(strides) for name, strides in self.layouts.items()},
             "target": self.target,
             "machine": dataclasses.astuple(self.machine) if self.machine else None,
             "folder": os.path.abspath(self.folder),
-            "settings": {name: getattr(values, name) for name in _SENT_SETTINGS},
+            "settings": sent_settings(_SENT_SETTINGS),
         }
+
+
+def sent_settings(names: Iterable[str]) -> dict[str, Any]:
+    """Return the settings in force called `names` for a process in another folder: paths are absolute."""
+    values = {name: getattr(settings.current(), name) for name in names}
+    paths = {
+        name: os.path.abspath(value) for name, value in values.items() if name in _PATHS and value not in ("", "off")
+    }
+    return {**values, **paths}
 
 
 @dataclass(frozen=True, slots=True)
