@@ -60,3 +60,14 @@ def test_settings_in_force_reach_the_workers(tmp_path: Path, processes: int) -> 
         (made,) = compile_candidates([item], 60.0, processes)
     assert isinstance(made, CompiledCandidate)
     assert len(list(cache.glob("*.object"))) == 2  # the code and the object
+
+
+def test_relative_folders_are_this_process_s_in_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = making.double_module()
+    with pypto.settings(cache="cache"):
+        (made,) = compile_candidates([making.job(module, making.candidate(), Path("artefacts"))], 60.0, 2)
+    assert isinstance(made, CompiledCandidate)
+    assert len(list((tmp_path / "cache").glob("*.object"))) == 2 and (tmp_path / "artefacts").is_dir()
+    with pypto.settings(cache="off"):
+        assert making.job(module, making.candidate(), tmp_path).message()["settings"]["cache"] == "off"

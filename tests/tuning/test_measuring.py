@@ -128,6 +128,11 @@ def test_F_libraries_are_loaded_if_they_exist_but_ours_are_checked_first(tmp_pat
     assert outcomes(trials) == ["MEASURED", "CRASHED"] and OBJECT in trials[1].reason
 
 
+def test_artefacts_may_be_named_relative_to_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert outcomes(run([made(Path("here"), 0, "double")])) == ["MEASURED"]
+
+
 def test_all_candidates_out_still_gives_every_reason(tmp_path: Path) -> None:
     trials = run([made(tmp_path, number, "crash") for number in range(3)])
     assert outcomes(trials) == ["CRASHED"] * 3 and all(trial.reason for trial in trials)

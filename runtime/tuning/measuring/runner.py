@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from pypto.codegen.llvm.code import Machine
-from pypto.ir.base import settings
 from pypto.runtime.tuning.channel import Message
-from pypto.runtime.tuning.compiling import CompiledCandidate
+from pypto.runtime.tuning.compiling import CompiledCandidate, sent_settings
 from pypto.runtime.tuning.helper import START_LIMIT, Helper, HelperDied, HelperHung
 from pypto.runtime.tuning.measuring.arguments import ArgumentFiles, WorkingArguments
 from pypto.runtime.tuning.measuring.options import Launch, MeasureOptions
@@ -33,9 +33,8 @@ class ProcessRunner:
     """Runs commands in a measuring process, and starts the next one after a candidate ended or blocked it."""
 
     def __init__(self, files: ArgumentFiles, machine: Machine) -> None:
-        values = settings.current()
         self._opening: Message = {
-            "settings": {name: getattr(values, name) for name in _SENT_SETTINGS},
+            "settings": sent_settings(_SENT_SETTINGS),
             "machine": [machine.triple, machine.cpu, machine.features, machine.vector_bits],
             "arguments": files.description,
         }
@@ -51,7 +50,12 @@ class ProcessRunner:
         helper = self._helper or self._start()
         try:
             if key not in self._loaded:
-                load = {"command": "load", "key": key, "folder": str(built.folder), "digests": dict(built.digests)}
+                load = {
+                    "command": "load",
+                    "key": key,
+                    "folder": os.path.abspath(built.folder),
+                    "digests": dict(built.digests),
+                }
                 _answer(helper.ask(load, LOAD_LIMIT))
                 self._loaded.add(key)
             return _answer(helper.ask({"command": command, "key": key, **arguments}, limit))
@@ -87,7 +91,12 @@ class LocalRunner:
     def ask(self, built: CompiledCandidate, key: str, command: str, limit: float, **arguments: Any) -> Message:
         """Return the answer to a command; raises CandidateFailed."""
         if key not in self.session.loaded:
-            load = {"command": "load", "key": key, "folder": str(built.folder), "digests": dict(built.digests)}
+            load = {
+                "command": "load",
+                "key": key,
+                "folder": os.path.abspath(built.folder),
+                "digests": dict(built.digests),
+            }
             _answer(run_command(self.session, load))
         return _answer(run_command(self.session, {"command": command, "key": key, **arguments}))
 
