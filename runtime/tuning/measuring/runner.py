@@ -50,13 +50,7 @@ class ProcessRunner:
         helper = self._helper or self._start()
         try:
             if key not in self._loaded:
-                load = {
-                    "command": "load",
-                    "key": key,
-                    "folder": os.path.abspath(built.folder),
-                    "digests": dict(built.digests),
-                }
-                _answer(helper.ask(load, LOAD_LIMIT))
+                _answer(helper.ask(_loading(built, key), LOAD_LIMIT))
                 self._loaded.add(key)
             return _answer(helper.ask({"command": command, "key": key, **arguments}, limit))
         except (HelperDied, HelperHung):
@@ -91,13 +85,7 @@ class LocalRunner:
     def ask(self, built: CompiledCandidate, key: str, command: str, limit: float, **arguments: Any) -> Message:
         """Return the answer to a command; raises CandidateFailed."""
         if key not in self.session.loaded:
-            load = {
-                "command": "load",
-                "key": key,
-                "folder": os.path.abspath(built.folder),
-                "digests": dict(built.digests),
-            }
-            _answer(run_command(self.session, load))
+            _answer(run_command(self.session, _loading(built, key)))
         return _answer(run_command(self.session, {"command": command, "key": key, **arguments}))
 
     def close(self) -> None:
@@ -113,6 +101,11 @@ class Runner(Protocol):
 
     def close(self) -> None:
         """Let everything go; the next command begins anew."""
+
+
+def _loading(built: CompiledCandidate, key: str) -> Message:
+    folder = os.path.abspath(built.folder)  # a helper runs in another one
+    return {"command": "load", "key": key, "folder": folder, "digests": dict(built.digests)}
 
 
 def _answer(message: Message) -> Message:
