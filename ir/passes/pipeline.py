@@ -7,6 +7,7 @@ from dataclasses import replace
 from pypto.ir.passes.assign_buffers import ASSIGN_BUFFERS
 from pypto.ir.passes.choose_tiles import CHOOSE_TILES
 from pypto.ir.passes.decompose import DECOMPOSE
+from pypto.ir.passes.expand_attention import EXPAND_ATTENTION
 from pypto.ir.passes.finish_plan import FINISH_PLAN
 from pypto.ir.passes.fold_constants import FOLD_CONSTANTS
 from pypto.ir.passes.fold_identities import FOLD_IDENTITIES
@@ -33,6 +34,7 @@ NPU_PASSES: tuple[Pass | ModulePass, ...] = (
     UNROLL_LOOPS,
     FOLD_CONSTANTS,
     REMOVE_DEAD,
+    EXPAND_ATTENTION,
     SPLIT_CORES,
     DECOMPOSE,
     again(FOLD_CONSTANTS),

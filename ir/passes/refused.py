@@ -3,6 +3,5 @@
 from __future__ import annotations
 
 REFUSED: dict[str, str] = {
-    "attention": "write it as matrix products and a softmax in kernels of their own",
     "convolution": "it runs on the cube cores: put it in a kernel of its own and run that with target='cpu'",
 }

@@ -107,6 +107,17 @@ def exact_attention(m: int, n: int) -> Module:
     return k.module()
 
 
+def attention_operation(queries: Shape, keys: Shape, mask: Shape, causal: bool = False) -> Module:
+    """The operation of that name, with a mask that leaves a row no key if it has several."""
+    k = KernelBuilder("attention_operation")
+    q, key, value = (wide(k, k.input(name, shape, F16)) for name, shape in (("q", queries), ("k", keys), ("v", keys)))
+    added = k.op("mul", k.input("mask", mask), k.number(0.5))
+    rows = k.op("iota", axis=0, dtype=I32, shape=(mask[0], 1))
+    added = k.op("where", k.op("eq", rows, k.number(3, I32)), k.number(-np.inf), added)
+    k.output("out", k.op("attention", q, key, value, added, causal=causal, scale=0.25))
+    return k.module()
+
+
 def gram(m: int, n: int) -> Module:
     """x x^T: both operands lie in one array."""
     k = KernelBuilder("gram")
@@ -239,6 +250,9 @@ CUBE_CORPUS: dict[str, Callable[[], Module]] = {
     "attention_few_queries": lambda: attention((3, 32), (40, 32)),
     "attention_many_rows": lambda: asked(attention((300, 32), (96, 32)), {"aicore_num": 2}),
     "exact_attention": lambda: exact_attention(50, 40),
+    "attention_operation": lambda: attention_operation((20, 32), (30, 32), (1, 30)),
+    "attention_operation_causal": lambda: attention_operation((2, 20, 32), (2, 20, 32), (20, 20), True),
+    "attention_operation_masked": lambda: attention_operation((20, 32), (30, 32), (20, 1)),
     "gram": lambda: gram(70, 50),
     "two_products": lambda: two_products(48),
     "chain_of_products": lambda: chain_of_products(48),
@@ -249,5 +263,6 @@ CUBE_CORPUS: dict[str, Callable[[], Module]] = {
 }
 
 WITH_FUNCTIONS = ("attention", "attention_batch", "attention_f32", "attention_few_queries", "attention_many_rows")
+WITH_FUNCTIONS += ("attention_operation", "attention_operation_causal", "attention_operation_masked")
 WITH_FUNCTIONS += ("exact_attention", "epilogue", "epilogue_many_rows", "of_blocks", "of_many_blocks")
 """Kernels with exp and divisions, which the vector cores compute otherwise than the reference."""

@@ -38,6 +38,7 @@ DECOMPOSED = frozenset(
         "atan",
         "atan2",
         "atanh",
+        "attention",
         "cbrt",
         "concat",
         "cos",
