@@ -19,10 +19,11 @@ class _Expander(Rewriter):
         if operation.name != "attention" or operation.operands[0].dtype == F64:
             super().operation(operation)
             return
-        made = self.attention(*self.all(operation.operands), operation)
+        made = self.attention(operation)
         self.values[operation.results[0].name] = made
 
-    def attention(self, query: Value, key: Value, value: Value, mask: Value, operation: Operation) -> Value:
+    def attention(self, operation: Operation) -> Value:
+        query, key, value, mask = self.all(operation.operands)
         result = operation.results[0]
         if key.shape[-2] == 0:
             return self.call("constant", dtype=result.dtype, value=0.0, shape=result.shape)

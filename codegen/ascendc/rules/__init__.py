@@ -70,5 +70,5 @@ DECOMPOSED = frozenset(
 """Made of other operations by `pypto.ir.passes.decompose` and `select_instructions`. What neither has a rule nor is
 named here is refused: `pypto.ir.passes.refused`."""
 
-PLANNED_ONLY = frozenset(record.name for record in CUBE_RECORDS)
+PLANNED_ONLY = frozenset((*(record.name for record in CUBE_RECORDS), "set_cross_flag", "wait_cross_flag"))
 """Operations that kernels are planned with, and that no AscendC is generated for."""
