@@ -34,7 +34,7 @@ LAUNCH_BYTES = 1 << 16
 BYTES_PER_CYCLE_RATIO = 4
 """How much faster one core computes (256 bytes in a cycle) than it reaches memory."""
 
-MOST_STATEMENTS = 500
+MOST_STATEMENTS = 200
 MOST_LOOKED_AT = 16
 """Earlier kernels among those that share an array which are tried."""
 
