@@ -16,6 +16,7 @@ from pypto.ir.passes.insert_synchronisation import INSERT_SYNCHRONISATION
 from pypto.ir.passes.join_cores import JOIN_CORES
 from pypto.ir.passes.join_phases import JOIN_PHASES
 from pypto.ir.passes.manager import ModulePass, Pass
+from pypto.ir.passes.merge_product_loops import MERGE_PRODUCT_LOOPS
 from pypto.ir.passes.plan_addresses import PLAN_ADDRESSES
 from pypto.ir.passes.plan_cores import PLAN_CORES
 from pypto.ir.passes.remove_common import REMOVE_COMMON
@@ -31,6 +32,7 @@ def again(item: Pass) -> Pass:
 
 
 NPU_PASSES: tuple[Pass | ModulePass, ...] = (
+    MERGE_PRODUCT_LOOPS,
     UNROLL_LOOPS,
     FOLD_CONSTANTS,
     REMOVE_DEAD,

@@ -118,6 +118,23 @@ def attention_operation(queries: Shape, keys: Shape, mask: Shape, causal: bool =
     return k.module()
 
 
+def loop_over_k(m: int, k_extent: int, step: int, turned: bool = False, start: float = 0.0) -> Module:
+    """for i: total += x[:, i] y[i, :], in parts of `step`, with y transposed in memory if `turned`."""
+    k = KernelBuilder("loop_over_k")
+    x = k.array("x", (m, k_extent), F16)
+    y = k.array("y", (m, k_extent) if turned else (k_extent, m), F16)
+
+    def body(index: Symbol, total: Value) -> tuple[Value, ...]:
+        along = (multiply(index, step), step)
+        left = wide(k, k.load(x, region((0, m), along)))
+        right = wide(k, k.load(y, region((0, m), along) if turned else region(along, (0, m))))
+        return (k.op("add", total, k.op("matmul", left, transposed(k, right) if turned else right)),)
+
+    initial = k.op("constant", dtype=F32, value=start, shape=(m, m))
+    k.output("out", k.loop("i", 0, k_extent // step, (initial,), 1, body)[0])
+    return k.module()
+
+
 def gram(m: int, n: int) -> Module:
     """x x^T: both operands lie in one array."""
     k = KernelBuilder("gram")
@@ -253,6 +270,9 @@ CUBE_CORPUS: dict[str, Callable[[], Module]] = {
     "attention_operation": lambda: attention_operation((20, 32), (30, 32), (1, 30)),
     "attention_operation_causal": lambda: attention_operation((2, 20, 32), (2, 20, 32), (20, 20), True),
     "attention_operation_masked": lambda: attention_operation((20, 32), (30, 32), (20, 1)),
+    "loop_over_k": lambda: loop_over_k(40, 128, 32),
+    "loop_over_k_transposed": lambda: loop_over_k(20, 96, 16, True),
+    "loop_over_k_from_one": lambda: loop_over_k(20, 48, 16, start=1.0),
     "gram": lambda: gram(70, 50),
     "two_products": lambda: two_products(48),
     "chain_of_products": lambda: chain_of_products(48),

@@ -16,7 +16,7 @@ from pypto.ir.dtypes import BF16, F16, F32, F64, I8, I32, U8
 from pypto.ir.engine import values
 from pypto.ir.engine.clocks import faults
 from pypto.ir.engine.machine import ORDERS, Order
-from pypto.ir.nodes import Buffer, Kernel, Module, Operation, Space, Store, walk
+from pypto.ir.nodes import Buffer, Kernel, Load, Module, Operation, Space, Store, walk
 from pypto.ir.parser import parse_module
 from pypto.ir.passes.choose_cube_tiles import Extents, choose_blocks, cube_cores
 from pypto.ir.passes.footprint import CAPACITIES
@@ -153,6 +153,13 @@ def test_work_is_spread_over_the_cores() -> None:
     asked_for = cube_kernel(asked(product((512, 256), (256, 512)), {"aicore_num": 5}))
     assert asked_for.grid[0].extent == 5
     assert cube_cores(asked_for) == 5
+
+
+def test_a_loop_over_parts_of_the_contracted_axis_is_one_product() -> None:
+    (kernel,) = lowered(CUBE_CORPUS["loop_over_k"]()).kernels
+    loads = [item for item in walk(kernel.body) if isinstance(item, Load)]
+    assert [item.region[1].extent for item in loads if item.source == "x"] == [128]
+    assert names_in(kernel).count("mmad") == 1
 
 
 # -- what is not there
