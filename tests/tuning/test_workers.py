@@ -18,6 +18,7 @@ import pytest
 import pypto
 from pypto.runtime.tuning import workers
 from pypto.runtime.tuning.candidate import Outcome, Trial
+from pypto.runtime.tuning.channel import FOLDER_PREFIX, read_message
 from pypto.runtime.tuning.compiling import CODE, OBJECT, CompiledCandidate, CompileJob
 from pypto.runtime.tuning.workers import compile_candidates, compile_processes, idle_workers, start_workers
 from tests.tuning import making
@@ -264,3 +265,26 @@ def test_threads_compile_at_the_same_time(tmp_path: Path) -> None:
     with ThreadPoolExecutor(3) as threads:
         batches = [threads.submit(compile_candidates, jobs(tmp_path / str(n), 2), 60.0, 2) for n in range(3)]
         assert all(isinstance(item, CompiledCandidate) for batch in batches for item in batch.result())
+
+
+def test_a_worker_whose_parent_died_while_it_started_leaves_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / f"{FOLDER_PREFIX}x"
+    folder.mkdir()
+    code = "from pypto.runtime.tuning.worker_main import main; main(1)"  # its parent is another process than 1
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True,
+        check=False, timeout=60,
+    )  # fmt: skip
+    assert done.stdout == b"" and not folder.exists()
+
+
+def test_a_worker_can_be_started_by_hand() -> None:
+    """It says that it is ready, and ends with its input."""
+    command = [sys.executable, "-m", "pypto.runtime.tuning.worker_main"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        assert read_message(worker.stdout) == {"ready": worker.pid}
+        worker.communicate(timeout=30)
+    assert worker.returncode == 0
