@@ -228,17 +228,30 @@ def _races(touches: Sequence[Touch]) -> Iterator[Fault]:
     fixes."""
     if not any(item.is_write for item in touches):
         return
+    touches, axis = _along_one_axis(touches)
     table = _Table.of(touches)
     reported: set[frozenset[int]] = set()
     for start in range(0, len(touches), ROWS):
-        for row, column in np.argwhere(table.unordered(slice(start, start + ROWS))):
-            one, other = touches[start + int(row)], touches[int(column)]
+        rows = slice(start, min(start + ROWS, len(touches)))
+        columns = table.near(rows, axis)
+        for row, column in np.argwhere(table.unordered(rows, columns)):
+            one, other = touches[start + int(row)], touches[columns.start + int(column)]
             key = frozenset((id(one.statement), id(other.statement)))
             if one.block < other.block and key not in reported:
                 reported.add(key)
                 name = one.statement.target if isinstance(one.statement, Store) else _source(one.statement)
                 what = f"blocks {one.block} and {other.block} race on gm:{name}"
                 yield Fault(what, other.statement, one.statement)
+
+
+def _along_one_axis(touches: Sequence[Touch]) -> tuple[list[Touch], int | None]:
+    """Return touches sorted along the axis that they are shortest on, and that axis; None without axes."""
+    if not touches[0].box:
+        return list(touches), None
+    boxes = np.array([item.box for item in touches], np.int64)
+    span = np.maximum(boxes[:, :, 1].max(axis=0) - boxes[:, :, 0].min(axis=0), 1)
+    axis = int(((boxes[:, :, 1] - boxes[:, :, 0]).max(axis=0) / span).argmin())
+    return sorted(touches, key=lambda item: item.box[axis][0]), axis
 
 
 def _source(statement: Statement) -> str:
@@ -265,13 +278,22 @@ class _Table:
             np.array([item.box for item in touches], np.int64).reshape(len(touches), -1, 2),
         )
 
-    def unordered(self, rows: slice) -> NDArray[np.bool_]:
-        """Return which touches of `rows` meet which others with no barrier between."""
-        found: NDArray[np.bool_] = self.block[rows, None] != self.block[None, :]
-        found &= self.is_write[rows, None] | self.is_write[None, :]
-        found &= self.told[rows, None] >= self.knows[None, :]
-        found &= self.knows[rows, None] <= self.told[None, :]
+    def near(self, rows: slice, axis: int | None) -> slice:
+        """Return which touches may meet any of `rows`, when all are sorted along `axis`."""
+        if axis is None:
+            return slice(0, len(self.block))
+        low, high = self.boxes[:, axis, 0], self.boxes[:, axis, 1]
+        longest = int((high - low).max())
+        first = int(np.searchsorted(low, int(low[rows].min()) - longest, "right"))
+        return slice(first, max(first, int(np.searchsorted(low, int(high[rows].max()), "left"))))
+
+    def unordered(self, rows: slice, columns: slice) -> NDArray[np.bool_]:
+        """Return which touches of `rows` meet which of `columns` with no barrier between."""
+        found: NDArray[np.bool_] = self.block[rows, None] != self.block[None, columns]
+        found &= self.is_write[rows, None] | self.is_write[None, columns]
+        found &= self.told[rows, None] >= self.knows[None, columns]
+        found &= self.knows[rows, None] <= self.told[None, columns]
         for axis in range(self.boxes.shape[1]):
             low, high = self.boxes[:, axis, 0], self.boxes[:, axis, 1]
-            found &= (low[rows, None] < high[None, :]) & (low[None, :] < high[rows, None])
+            found &= (low[rows, None] < high[None, columns]) & (low[None, columns] < high[rows, None])
         return found

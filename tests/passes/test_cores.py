@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pypto.ir.engine import clocks, values
+from pypto.ir.engine import clocks, cores, values
 from pypto.ir.engine.cores import crossing_faults
 from pypto.ir.engine.machine import Order
-from pypto.ir.nodes import Kernel
+from pypto.ir.nodes import Kernel, Operation
 from pypto.ir.parser import parse_module
 
 HEAD = """pto 1
@@ -104,3 +104,29 @@ def test_a_barrier_can_be_used_again():
 
 def test_blocks_that_share_nothing_need_no_barrier():
     assert clocks.faults(kernel(FIRST)) == []
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_races_are_those_of_all_pairs(seed, monkeypatch):
+    """Whatever part of the touches is compared with whatever other: each by a statement of its own."""
+    monkeypatch.setattr(cores, "ROWS", 3)
+    generator = np.random.default_rng(seed)
+    rank, touches = int(generator.integers(0, 3)), []
+    for _ in range(int(generator.integers(1, 25))):
+        low = generator.integers(0, 8, rank)
+        box = tuple(
+            (int(first), int(first + size)) for first, size in zip(low, generator.integers(0, 4, rank), strict=True)
+        )
+        block, told, knows = (int(number) for number in generator.integers(0, 3, 3))
+        statement = Operation("pipe_barrier", (), (), ())
+        touches.append(cores.Touch(block, box, bool(generator.random() < 0.5), told, knows, statement))
+    expected = {
+        frozenset((id(one.statement), id(other.statement)))
+        for one in touches
+        for other in touches
+        if one.block != other.block and (one.is_write or other.is_write)
+        if one.told >= other.knows and other.told >= one.knows
+        if all(a[0] < b[1] and b[0] < a[1] for a, b in zip(one.box, other.box, strict=True))
+    }
+    found = {frozenset((id(fault.statement), id(fault.other))) for fault in cores._races(touches)}
+    assert found == expected
