@@ -88,7 +88,7 @@ class TuningCase:
         before = {name: item.value for name, item in copies.items() if isinstance(item, ArrayArgument)}
         for name in zero:
             before[name][...] = 0
-        scale = magnitude(before)
+        scale = magnitude({name: item for name, item in before.items() if names[name].role is not Role.OUT})
         run_reference(module, copies)
         after = {name: item for name, item in before.items() if names[name].role is not Role.IN}
         scale = max(scale, magnitude(after))

@@ -404,3 +404,11 @@ with pypto.settings(cache=sys.argv[1] + "/full", compile_threads=1):
 assert np.allclose(out, np.exp(x) * 2 + 1)
 print("right")
 """
+
+
+def test_outputs_may_hold_anything_before() -> None:
+    x, out = arguments()
+    out.view(np.uint32)[:] = 0x7F800001  # a signalling NaN, as uninitialised memory may hold
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert auto_tune(affine, args=(x, out), search_space=SPACE, **QUICK).seconds
