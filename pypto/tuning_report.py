@@ -168,7 +168,7 @@ def plot(result: TuningResult, path: Any) -> None:
         raise UserError("needs-matplotlib", None, why=str(error)) from None
     figure = Figure(figsize=(7, 6), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot(xscale="log", yscale="log")
+    axes = figure.add_subplot()
     _draw(axes, result, points)
     target = Path(path)
     try:
@@ -178,10 +178,16 @@ def plot(result: TuningResult, path: Any) -> None:
         raise UserError("cannot-write", None, path=str(target), why=str(error)) from None
 
 
+WIDE = 20
+"""Times that differ by more than this factor are drawn on logarithmic axes."""
+
+
 def _draw(axes: Any, result: TuningResult, points: Sequence[tuple[Any, Any, Trial]]) -> None:
     predicted = [1e6 * item for item, _, _ in points]
     measured = [1e6 * item for _, item, _ in points]
     ends = [min(*predicted, *measured), max(*predicted, *measured)]
+    if ends[1] > WIDE * ends[0]:
+        axes.set(xscale="log", yscale="log")
     axes.plot(ends, ends, color="0.7", linewidth=1, label="predicted = measured")
     axes.scatter(predicted, measured, s=24)
     for x, y, (_, _, trial) in zip(predicted, measured, points, strict=True):
