@@ -319,7 +319,7 @@ class CompiledKernel:
     def module_at(self, stage: str) -> Module:
         """Return the IR of the last specialisation after a stage, a pass or at a level, as `to_text` prints it."""
         built = self._from_known()
-        if stage != "tile":
+        if stage not in built.stages.modules:
             with self._lock:
                 if not built.lowered:
                     built.lowered.append(lower(built.stages, built.module, self._options))

@@ -34,6 +34,11 @@ LAUNCH_BYTES = 1 << 16
 BYTES_PER_CYCLE_RATIO = 4
 """How much faster one core computes (256 bytes in a cycle) than it reaches memory."""
 
+LITTLE = 1 << 18
+LEAST_SHARE = 8
+"""Merging kernels that move more than so many bytes has to keep at least one in so many of them on chip: reading an
+array once instead of twice does not pay for longer loops."""
+
 MOST_STATEMENTS = 200
 MOST_LOOKED_AT = 16
 """Earlier kernels among those that share an array which are tried."""
@@ -167,7 +172,7 @@ class _Fusion:
     def merge(self, earlier: _Part, later: _Part) -> _Part | None:
         if later.contractions + earlier.contractions > 1 or _length(earlier) + _length(later) > MOST_STATEMENTS:
             return None
-        if earlier.is_apart(later):
+        if earlier.is_apart(later) or not _saves(earlier, later):
             return None
         kernels = _on_one_grid(earlier.kernel, later.kernel, sorted(earlier.arrays & later.arrays))
         made = None if kernels is None else merge(*kernels)
@@ -198,6 +203,19 @@ def without(kernel: Kernel, arrays: frozenset[str]) -> Kernel:
     touched = {name for name, _ in accesses(body)}
     kept = tuple(item for item in kernel.parameters if item.name not in arrays or item.name in touched)
     return replace(kernel, parameters=kept, body=body)
+
+
+def _saves(earlier: _Part, later: _Part) -> bool:
+    """Return whether merging is worth it: a good part of what is moved need not be, or all of it is little."""
+    moved = _moved(earlier.kernel) + _moved(later.kernel)
+    handed_on = sum(_bytes(earlier.kernel.parameter(name).type) for name in earlier.writes & later.reads)
+    return moved <= LITTLE or handed_on * LEAST_SHARE >= moved
+
+
+def _moved(kernel: Kernel) -> int:
+    """Return about how many bytes a kernel loads and stores: each region counts once, in each block."""
+    types = [item.result.type if isinstance(item, Load) else item.value.type for _, item in accesses(kernel.body)]
+    return sum(map(_bytes, types)) * math.prod(axis.extent for axis in kernel.grid if isinstance(axis.extent, int))
 
 
 # -- blocks and batches
