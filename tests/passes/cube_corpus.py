@@ -233,7 +233,7 @@ CUBE_CORPUS: dict[str, Callable[[], Module]] = {
     "k_three": lambda: asked(product((64, 48), (48, 64)), SMALL),
     "k_many": lambda: asked(product((64, 700), (700, 64)), SMALL),
     "k_single": lambda: asked(product((64, 700), (700, 64)), SMALL | {"buffer_depth": 1}),
-    "k_triple": lambda: asked(product((64, 700), (700, 96)), SMALL | {"buffer_depth": 3}),
+    "k_triple": lambda: asked(product((64, 700), (700, 64)), SMALL | {"buffer_depth": 3}),
     "in_order": lambda: asked(product((128, 600), (600, 192)), WIDE),
     "in_order_single": lambda: asked(product((128, 600), (600, 192)), WIDE | {"buffer_depth": 1}),
     "in_order_triple": lambda: asked(product((128, 600), (600, 192)), WIDE | {"buffer_depth": 3}),
@@ -259,7 +259,7 @@ CUBE_CORPUS: dict[str, Callable[[], Module]] = {
     "layer_i8": lambda: layer(30, 40, I8, I32, I32),
     "layer_no_relu": lambda: layer(30, 40, relu=False),
     "epilogue": lambda: epilogue(100, 120),
-    "epilogue_many_rows": lambda: asked(epilogue(700, 256), {"aicore_num": 2}),
+    "epilogue_many_rows": lambda: asked(epilogue(400, 64), ONE_CORE),
     "prologue": lambda: prologue(60, 70),
     "attention": lambda: attention((96, 64), (128, 64)),
     "attention_batch": lambda: attention((3, 40, 32), (3, 70, 32)),
@@ -279,7 +279,7 @@ CUBE_CORPUS: dict[str, Callable[[], Module]] = {
     "in_place": lambda: in_place(40),
     "filled": lambda: filled(30),
     "of_blocks": lambda: of_blocks(3, 20),
-    "of_many_blocks": lambda: of_blocks(60, 16),
+    "of_many_blocks": lambda: of_blocks(49, 8),
 }
 
 WITH_FUNCTIONS = ("attention", "attention_batch", "attention_f32", "attention_few_queries", "attention_many_rows")

@@ -104,12 +104,12 @@ def test_vector_cores_split_the_rows_and_workspaces_hold_one_share_of_each_core(
     module = lowered(CUBE_CORPUS["epilogue_many_rows"]())
     (kernel,) = module.kernels
     cores = kernel.grid[0].extent
-    assert cores == 2
+    assert cores == 1
     halves = [item for item in walk(kernel.body) if isinstance(item, For) and item.index.name == "half"]
     assert len(halves) == 2, "one for each of the two shares of a turn"
     for array in module.intermediates:
         rows, _ = array.type.shape
-        assert rows == cores * 96, "700 rows in 8 shares"
+        assert rows == 112, "400 rows in 4 shares"
     assert len(module.intermediates) == 2, "one for each share of a turn"
 
 
