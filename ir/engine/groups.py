@@ -20,9 +20,7 @@ from pypto.ir.index import Symbol
 from pypto.ir.nodes import Kernel, Load, Statement, Store
 from pypto.ir.passes.pipes import CUBE, VECTOR
 from pypto.ir.passes.slots import SUB_BLOCKS
-
-LARGEST_COUNT = 15
-"""Counters of flags stop there."""
+from pypto.ir.verification.cross_flags import LARGEST_COUNT
 
 CORES = ("cube", *(f"vector {number}" for number in range(SUB_BLOCKS)))
 Box = tuple[tuple[int, int], ...]

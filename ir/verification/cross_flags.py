@@ -14,6 +14,8 @@ LARGEST_CROSS_FLAG = 10
 """Largest id of a flag between cores: SyncAll uses 11 to 14."""
 
 LARGEST_COUNT = 15
+"""Counters of flags stop there."""
+
 Counts = Counter[tuple[str, int]]
 """How often each flag was counted up and not yet waited for, by the core that does."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pypto.ir.nodes import Buffer, Kernel, Load, Operation, Space, Statement, Store, Value, operands, walk
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
+from pypto.ir.passes.limits import ASCEND_910B1
 from pypto.ir.verification.violation import Violation
 
 OPERAND_SPACES: dict[str, tuple[Space, ...]] = {
@@ -28,8 +29,6 @@ RESULT_SPACES = {
 IN_PLACE = ("fixpipe", "mmad", "mmad_bias")
 """Operations whose result lies where their first operand does."""
 
-FRACTAL = 16
-
 
 def check_cube(kernel: Kernel, buffers: dict[str, Buffer]) -> None:
     """Raise Violation ``wrong-memory``, ``buffer-changed``, ``buffer-shape`` or ``fixpipe-use``."""
@@ -47,7 +46,7 @@ def check_cube(kernel: Kernel, buffers: dict[str, Buffer]) -> None:
 
 
 def _check_fractals(buffer: Buffer) -> None:
-    whole = len(buffer.shape) == 2 and not any(extent % FRACTAL for extent in buffer.shape)
+    whole = len(buffer.shape) == 2 and not any(extent % ASCEND_910B1.fractal for extent in buffer.shape)
     if buffer.space in (Space.L0A, Space.L0B, Space.L0C) and not whole:
         raise Violation("buffer-shape", buffer, buffer=buffer.name, what="of other than whole fractals of 16 by 16")
 
