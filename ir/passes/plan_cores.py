@@ -2,8 +2,9 @@
 
 Parts follow each other through workspaces. Where all of them store matrices of one number of rows, row by row from the
 same rows (a product and what is done to it, attention), the cores need not wait for whole arrays: a cube core and its
-two vector cores take a *share* of rows through all parts, and while the vector cores work on one share the cube core
-goes on with another. A turn has two shares where there are enough rows for all cores.
+two vector cores take a *share* of rows through all parts. With one product a turn has two shares, where there are rows
+enough for all cores: while the vector cores work on one share the cube core goes on with another. With several products
+it has one: the flags of the loops of more would not find ids.
 """
 
 from __future__ import annotations
