@@ -20,7 +20,7 @@ from pypto.runtime.tuning.keys import SubjectKey, code_digest, digest, search_ke
 from pypto.runtime.tuning.locks import LockTimeout
 from pypto.runtime.tuning.measuring.options import MeasureOptions
 from pypto.runtime.tuning.selection import Metric
-from pypto.runtime.tuning.store import FILE_NAME, Row, TuningStore, warn_once
+from pypto.runtime.tuning.store import FILE_NAME, Row, TuningStore, warn_once, warn_unused
 from pypto.tuning_case import TuningCase
 from pypto.tuning_report import Reporter
 from pypto.tuning_result import TuningResult, result_from_json, result_to_json, trial_from_json, trial_to_json
@@ -162,7 +162,7 @@ class Session:
         if folder is None or not folder.path.is_dir() or folder.load_optimum() == found.candidate.key():
             return
         if found.candidate.key() in folder.binaries():
-            with _writing(folder.path):
+            with self._writing():
                 folder.save_optimum(found.candidate)
 
     def _known_by_folder(self) -> TuningResult | None:
@@ -190,7 +190,7 @@ class Session:
                 except LockTimeout as error:
                     warn_once(f"{self.case.name} is tuned without waiting any longer: {error}")
                 except OSError as error:
-                    warn_once(f"binaries of candidates are not kept: {folder.path}: {error.strerror or error}")
+                    self._unused(error)
                 else:
                     yield folder
                     return
@@ -389,11 +389,23 @@ class Session:
         if folder != self._folder():
             return
         about = {trial.candidate.key(): trial_to_json(trial) for trial in result.trials}
-        with _writing(folder.path):
+        with self._writing():
             folder.save_source(print_module(self.case.module))
             folder.record((item.candidate, item.digests, about[item.candidate.key()]) for item in built)
             if result.candidate.key() in folder.binaries():
                 folder.save_optimum(result.candidate)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._unused(error)
+
+    def _unused(self, error: OSError) -> None:
+        """Say that nothing can be kept, unless that was said before."""
+        assert self.store is not None
+        warn_unused(self.store.path, error)
 
     def _save_choice(self, result: TuningResult) -> None:
         """Keep the choice with what was tried; what was not says little later, and would be long to read."""
@@ -408,11 +420,3 @@ def _known_as(candidate: Candidate, trial: Trial) -> Trial:
     """Return what is known of a candidate; a time that is the model's is what the model says today."""
     seconds = candidate.predicted if trial.method == "model" and trial.seconds is not None else trial.seconds
     return replace(trial, candidate=candidate, seconds=seconds)
-
-
-@contextlib.contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        warn_once(f"binaries of candidates are not kept: {folder}: {error.strerror or error}")

@@ -117,7 +117,7 @@ class ArtefactFolder:
         try:
             text = _read_own(path)
             key = optimum_key(text, path)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
             _say(f"{error}: it is ignored and written again")
@@ -143,7 +143,7 @@ class ArtefactFolder:
         try:
             content = json.loads(_read_own(self.path / WRAPPER))
             return {key: Binary.of_json(item) for key, item in content["kernels"].items() if _KEY.fullmatch(key)}
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             _say(f"{self.path / WRAPPER} cannot be read ({error}): it is written again")
@@ -171,7 +171,7 @@ class ArtefactFolder:
     def problems(self) -> list[str]:
         """Return what is wrong with the winner and the recorded binaries, in sentences."""
         found: list[str] = []
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             try:
                 optimum_key(_read_own(self.path / OPTIMUM), self.path / OPTIMUM)
             except (Untrusted, ValueError) as error:

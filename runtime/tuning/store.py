@@ -72,6 +72,20 @@ def warn_once(what: str) -> None:
     warnings.warn(what, RuntimeWarning, stacklevel=4)
 
 
+@functools.lru_cache(maxsize=256)
+def _reasons(path: str) -> list[str]:
+    """Return the list of reasons, at most one, for which the cache at `path` is not used in this process."""
+    return []
+
+
+def warn_unused(path: Path, error: Exception) -> None:
+    """Warn that a cache is not used, once for each cache, whatever else goes wrong with its files."""
+    if not _reasons(str(path)):
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        _reasons(str(path)).append(reason)
+        warnings.warn(f"the tuning cache {path} is not used: {reason}", RuntimeWarning, stacklevel=4)
+
+
 @dataclass(frozen=True, slots=True)
 class TuningStore:
     """What is known, by key. Nothing here raises for what is wrong with the file or the disk."""
@@ -144,8 +158,7 @@ class TuningStore:
                     self._move_aside_if_damaged()
                     return self._patiently(action) if write or self._is_there() else None
         except _database_errors(Damaged, OSError) as error:
-            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            warn_once(f"the tuning cache {self.path} is not used: {reason}")
+            warn_unused(self.path, error)
             return None
 
     def _patiently(self, action: Callable[[sqlite3.Connection], Result]) -> Result:
@@ -373,4 +386,4 @@ def _imported(item: Any) -> Row:
     return row
 
 
-__all__ = ["Damaged", "LockTimeout", "Row", "TuningStore", "export_rows", "import_rows", "warn_once"]
+__all__ = ["Damaged", "LockTimeout", "Row", "TuningStore", "export_rows", "import_rows", "warn_once", "warn_unused"]
