@@ -31,7 +31,7 @@ class AutotunedKernel:
     """A tile function with its best tilings. `execute` (or a call) runs it; `function` is the tile function.
 
     It may be called from several threads. A tuning that fails leaves it as it was. `results` holds what tuning found,
-    by kind of arguments, the latest last.
+    by kind of arguments, the latest last; of at most as many kinds as the setting `specializations` says.
     """
 
     def __init__(self, function: TileFunction, key: tuple[str, ...], options: Mapping[str, Any]) -> None:
@@ -106,7 +106,11 @@ class AutotunedKernel:
                 target = self._options.get("target")
                 self._kernels[kind] = pypto.compile(self.function, result, target=target)
                 self.results[kind] = result
-            return self._kernels[kind]
+            kernel = self._kernels[kind] = self._kernels.pop(kind)  # the last one used stands last
+            while len(self._kernels) > max(1, current().specializations):
+                oldest = next(iter(self._kernels))
+                del self._kernels[oldest], self.results[oldest]
+            return kernel
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by module and name, as the tile function; raises UserError ``cannot-pickle`` for a local one."""

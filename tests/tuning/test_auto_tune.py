@@ -354,7 +354,7 @@ def test_debug_artefacts_and_a_benchmark_that_runs_alone(tmp_path: Path) -> None
 # -- where nothing can be kept
 
 
-@pytest.mark.parametrize("place", ["plain/sub/t.db", "folder.db", "off"])
+@pytest.mark.parametrize("place", ["plain/sub/t.db", "folder.db", "/sys/t.db", "off"])
 def test_no_place_to_write_is_one_warning_and_a_right_result(tmp_path: Path, place: str) -> None:
     (tmp_path / "plain").write_text("x")
     (tmp_path / "folder.db").mkdir()

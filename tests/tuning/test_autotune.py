@@ -110,6 +110,16 @@ def test_named_values_are_tuned_anew() -> None:
         assert np.array_equal(out, x * np.float32(factor)) and len(scaled.results) == kinds
 
 
+def test_only_so_many_kinds_stay_in_memory(counts: Counts) -> None:
+    kernel = made()
+    with pypto.settings(specializations=2):
+        for rows in (8, 16, 24, 8):
+            x, out = arguments((rows, 16))
+            kernel(x, out)
+            assert np.allclose(out, np.exp(x) * 2 + 1)
+    assert len(kernel.results) == 2 and counts.measured.count("default") >= 3
+
+
 def test_another_process_s_result_is_used(counts: Counts) -> None:
     x, out = arguments()
     made()(x, out)
