@@ -406,4 +406,22 @@ private:
 inline AscendC::TPipe* GetTPipePtr() { return ascendc_host::current_pipe(); }
 namespace AscendC {
 using ::GetTPipePtr;
+
+// All memory of a position that the pipe has not handed out, as a tensor that belongs to no buffer.
+template <typename T, TPosition pos>
+bool PopStackBuffer(LocalTensor<T>& popLocal, Location at = Location::here())
+{
+    if (GetTPipePtr() == nullptr) {
+        ascendc_host::core().report("no-pipe", at, "PopStackBuffer takes memory from a TPipe, and there is none");
+        return false;
+    }
+    const ascendc_host::Space space = ascendc_host::space_of(pos);
+    const uint32_t start = GetTPipePtr()->used(space);
+    const uint32_t end = space == ascendc_host::Space::UB ? TOTAL_VEC_LOCAL_SIZE : ascendc_host::space_bytes(space);
+    if (start >= end) {
+        return false;
+    }
+    popLocal = LocalTensor<T>(pos, start, ascendc_host::elements_in<T>(end - start), at);
+    return true;
+}
 }

@@ -197,6 +197,40 @@ inline uint32_t cast_modes(DType from, DType to)
     }
 }
 
+// What SetDeqScale put into its register last: one half, one number with offset and sign, or where a tensor of them lies.
+enum class DeqKind : uint64_t { NOTHING, HALF, NUMBER, TENSOR };
+
+inline void set_deq_register(DeqKind kind, uint64_t value)
+{
+    core().registers['D'] = static_cast<uint64_t>(kind);
+    core().registers['d'] = value;
+}
+
+// The register, for an instruction that takes it as `wanted`.
+inline uint64_t deq_register(VectorCall& call, DeqKind wanted)
+{
+    static const char* const names[] = {"nothing", "one half", "a scale with offset and sign", "a tensor of scales"};
+    const auto found = core().registers.find('D');
+    if (found == core().registers.end()) {
+        call.fail("uninitialised", "the instruction multiplies by the scale of SetDeqScale, which nothing has set");
+        return 0;
+    }
+    if (found->second != static_cast<uint64_t>(wanted)) {
+        call.fail("quantisation", format("the instruction takes %s and SetDeqScale has set %s", names[static_cast<int>(wanted)], names[found->second]));
+    }
+    return core().registers['d'];
+}
+
+inline float half_scale(VectorCall& call) { return half_to_float(static_cast<uint16_t>(deq_register(call, DeqKind::HALF))); }
+
+template <typename T>
+T load_as(const Memory& memory, uint64_t address)
+{
+    T value;
+    std::memcpy(&value, memory.data.data() + address, sizeof(T));
+    return value;
+}
+
 // Numbers of four bits lie in pairs, so that lanes are computed one by one.
 template <typename To, typename From>
 void convert_packed(const Lanes& lanes, const std::array<Operand, 2>& operands, const Convert<To, From>& convert)
@@ -237,12 +271,8 @@ void cast(VectorCall& call, const Lanes& lanes, const AscendC::LocalTensor<To>& 
         call.fail("round-mode", format("%s to %s has no rounding mode %u", dtype_name(dtype_of<From>()), dtype_name(dtype_of<To>()),
                                        static_cast<uint32_t>(mode)));
     }
-    const auto& registers = core().registers;
-    const auto scale = registers.find('d');
-    if (std::is_same_v<From, int32_t> && std::is_same_v<To, half> && scale == registers.end()) {
-        call.fail("uninitialised", "int32_t to half is multiplied by the scale of SetDeqScale, which nothing has set");
-    }
-    const Convert<To, From> convert{mode, scale == registers.end() ? 1.0f : bit_cast<float>(static_cast<uint32_t>(scale->second))};
+    const bool scales = std::is_same_v<From, int32_t> && std::is_same_v<To, half>;
+    const Convert<To, From> convert{mode, scales ? half_scale(call) : 1.0f};
     const std::array<Operand, 2> operands{operand(dst, strides.dstBlkStride, strides.dstRepStride), operand(src, strides.srcBlkStride, strides.srcRepStride)};
     if constexpr (std::is_same_v<To, AscendC::int4b_t> || std::is_same_v<From, AscendC::int4b_t>) {
         Accesses accesses{VectorCall::writes(call.place(operands[0], lanes, "the result")), VectorCall::reads(call.place(operands[1], lanes, "the source"))};
@@ -448,7 +478,6 @@ void Cast(const LocalTensor<T>& dst, const LocalTensor<U>& src, const RoundMode&
     const auto lanes = call.count(count);
     ascendc_host::cast(call, lanes, dst, src, mode, ascendc_host::dense_strides<T, U>());
 }
-inline void SetDeqScale(half scale) { ascendc_host::core().registers['d'] = ascendc_host::bit_cast<uint32_t>(static_cast<float>(scale)); }
 
 template <typename T, typename U, bool isSetMask = true>
 void Axpy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const std::common_type_t<U>& factor, uint64_t mask, int64_t repeatTime,
@@ -509,6 +538,4 @@ void Brcb(const LocalTensor<T>& dst, const LocalTensor<T>& src, int64_t repeatTi
 
 namespace AscendC {
 ASCENDC_HOST_MULTIPLY_ADD(MulAddDst, ascendc_host::MulAddLanes)
-ASCENDC_HOST_MULTIPLY_ADD(FusedMulAdd, ascendc_host::FusedMulAddLanes)
-ASCENDC_HOST_MULTIPLY_ADD(FusedMulAddRelu, ascendc_host::FusedMulAddReluLanes)
 }  // namespace AscendC

@@ -422,6 +422,17 @@ ASCENDC_HOST_GROUP_REDUCE(PairReduceSum, SUM, 2)
 ASCENDC_HOST_EXTREME(ReduceMax, MAX)
 ASCENDC_HOST_EXTREME(ReduceMin, MIN)
 
+// An old name of WholeReduceSum; a stride between blocks of the result means nothing.
+template <typename T, bool isSetMask = true>
+void RepeatReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, int64_t repeatTime, int32_t mask, int64_t, int64_t srcBlkStride,
+                     int64_t dstRepStride, int64_t srcRepStride, Location at = Location::here())
+{
+    ascendc_host::VectorCall call("RepeatReduceSum", at);
+    const auto lanes = ascendc_host::mask_lanes<T>(call, mask, repeatTime, isSetMask);
+    ascendc_host::reduce_repeats(call, "RepeatReduceSum", lanes, dst, src, ReduceType::SUM, {repeatTime, dstRepStride, srcBlkStride, srcRepStride},
+                                 ReduceOrder::ORDER_VALUE_INDEX);
+}
+
 // The new names take (mask, repeat) throughout.
 template <ReduceType type, typename T, typename U = T, bool isSetMask = true, typename Mask>
 void ReduceRepeat(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Mask& mask, int64_t repeatTime, int64_t dstRepStride,
