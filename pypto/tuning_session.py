@@ -32,17 +32,8 @@ LOCK_SECONDS = 600.0
 """How long another process may tune the same kernel before this one goes on without waiting."""
 COMPILE_SECONDS = 60.0
 """How long one candidate may compile."""
-_KEPT = (
-    Outcome.MEASURED,
-    Outcome.COMPILE_FAILED,
-    Outcome.COMPILE_CRASHED,
-    Outcome.WRONG_RESULT,
-    Outcome.HUNG,
-    Outcome.CRASHED,
-)
-"""What would be the same if it was tried again."""
-
-
+_KEPT = (Outcome.MEASURED, Outcome.WRONG_RESULT)
+"""What would be the same if it was tried again. Full disks, little memory and busy machines fail candidates, too."""
 _UNMEASURED = "taken by the model, unmeasured (topn 1)"
 _NOT_TRIED = (Outcome.NOT_RANKED, Outcome.DUPLICATE)
 

@@ -538,3 +538,17 @@ def test_folders_are_named_by_kernel_and_hash(cache: TilingCache) -> None:
         "optimize_tiling",
         "compile.lock",
     }
+
+
+def test_what_failed_for_want_of_disk_or_memory_is_tried_again(
+    cache: TilingCache, counts: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pypto.runtime.tuning import worker_main
+
+    with monkeypatch.context() as patch, pypto.settings(compile_threads=1):
+        patch.setattr(worker_main, "try_compile", lambda message: {"failed": "OSError: No space left on device"})
+        with pytest.warns(RuntimeWarning, match="is not tuned"):
+            assert tune(cache).seconds is None
+    assert cache.entries() == [] and cache.rows.rows("timings") == []
+    counts.clear()
+    assert tune(cache).seconds and len(counts.measured) >= 2
