@@ -23,6 +23,7 @@ from pypto.ir.passes.choose_cube_tiles import choose_cube_tiles
 from pypto.ir.passes.cut_axes import CutAxes, cut_axes
 from pypto.ir.passes.footprint import capacity
 from pypto.ir.passes.manager import Pass
+from pypto.ir.passes.narrow_accesses import narrow_accesses
 from pypto.ir.passes.plan_addresses import packed, peak, too_large
 from pypto.ir.passes.rotate_buffers import noted, wanted_depth, with_depth
 from pypto.ir.passes.split_cores import is_cube
@@ -39,6 +40,8 @@ FEWEST_TURNS = 4
 TURN_ELEMENTS = 4096
 """A core's share is cut into up to so many turns of at least so many elements, to overlap copies and computing."""
 
+USED_PARTS = "a tile needs more than a core has: the parts that it uses are copied alone"
+
 PIECES = tuple(2**power for power in range(1, 13))
 """Into how many pieces to try to split a tile that is too large."""
 
@@ -47,20 +50,38 @@ def choose_tiles(kernel: Kernel) -> Kernel:
     """Return `kernel` as tiles on cores; raises UserError ``unified-buffer-full`` when no tiles fit."""
     if is_cube(kernel):
         return choose_cube_tiles(kernel)
+    made = _in_tiles(kernel)
+    if made is not None:
+        return made
+    blocks = _one_tile_each(kernel)
+    narrow = narrow_accesses(blocks)
+    made = _in_tiles(blocks) or (_in_tiles(narrow) if narrow != blocks else None)
+    if made is None:
+        axes = cut_axes(narrow)
+        cuts = possible_cuts(narrow, axes)
+        made = _in_pieces(narrow, axes, cuts)
+        if made is None:
+            smallest = {cut.axis: cut.smallest for cut in cuts}
+            raise too_large(assign_buffers(tiled(narrow, axes, cuts, smallest)))
+    return noted(made, USED_PARTS) if narrow != blocks else made
+
+
+def _one_tile_each(kernel: Kernel) -> Kernel:
+    """Return a kernel of TILES with a block for each tile; others as they are."""
+    axes = cut_axes(kernel)
+    even = [cut for cut in possible_cuts(kernel, axes) if cut.even]
+    return as_blocks(kernel, axes, even) if even and not kernel.grid else kernel
+
+
+def _in_tiles(kernel: Kernel) -> Kernel | None:
+    """Return `kernel` in tiles that are computed as they are, those asked for where they fit, or None."""
     axes = cut_axes(kernel)
     cuts = possible_cuts(kernel, axes)
-    asked = asked_tiles(kernel, cuts)
-    for fixed in _relaxed(asked, cuts):
+    for fixed in _relaxed(asked_tiles(kernel, cuts), cuts):
         made = _fitting(kernel, axes, cuts, fixed)
         if made is not None:
             return made
-    if not kernel.grid and any(cut.even for cut in cuts):
-        return choose_tiles(as_blocks(kernel, axes, [cut for cut in cuts if cut.even]))
-    made = _in_pieces(kernel, axes, cuts)
-    if made is None:
-        smallest = {cut.axis: cut.smallest for cut in cuts}
-        raise too_large(assign_buffers(tiled(kernel, axes, cuts, smallest)))
-    return made
+    return None
 
 
 def _relaxed(asked: Tiles, cuts: list[Cut]) -> Iterator[Tiles]:

@@ -47,6 +47,7 @@ class CutAxes:
 def cut_axes(kernel: Kernel) -> CutAxes:
     """Return the classes of `kernel` (level tile) that may be cut."""
     analysis = analyse(kernel, follow_reshapes=True)
+    _join_equal_splits(analysis)
     ties: Ties = {}
     for split in analysis.splits or ():
         ties.setdefault(analysis.find(split.whole), set()).add((analysis.find(split.outer), split.factor))
@@ -57,6 +58,20 @@ def cut_axes(kernel: Kernel) -> CutAxes:
         found.barred |= doubled
         _spread(found)
     return found
+
+
+def _join_equal_splits(analysis: AxisAnalysis) -> None:
+    """Join the outer axes of splits of one class by one factor: they count the same pieces of it."""
+    while True:
+        first: dict[tuple[Axis, int], Axis] = {}
+        changed = False
+        for split in analysis.splits or ():
+            outer = analysis.find(split.outer)
+            other = analysis.find(first.setdefault((analysis.find(split.whole), split.factor), outer))
+            changed |= other != outer
+            analysis.join(other, outer)
+        if not changed:
+            return
 
 
 def _spread(found: CutAxes) -> None:
