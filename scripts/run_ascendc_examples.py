@@ -1,7 +1,8 @@
 """Run a folder of AscendC examples on the host model and compare their results with the expected ones, byte for byte.
 
-An example is a folder with one `.asc` file, a README that shows how it is run, and usually `scripts/gen_data.py`. Each
-is built unchanged for every scenario that its README and CMakeLists offer for this chip, in a temporary folder.
+An example is a folder with a README that shows how it is run, `.asc` files and perhaps `.cpp` files that its CMakeLists
+names, and usually `scripts/gen_data.py`. Each is built unchanged, in a temporary folder, for every scenario that its README
+and CMakeLists offer for this chip. A table by folder comes last.
 
     python scripts/run_ascendc_examples.py path/to/examples --only 01_memory --mode late
 """
@@ -36,12 +37,34 @@ PLAIN_SUMS = {"OPENBLAS_CORETYPE": "Nehalem", "OPENBLAS_NUM_THREADS": "1"}
 """Sums of f32 depend on the order that NumPy's BLAS picks for the machine: this picks one product after the other."""
 
 
+EXACT_CHECK = re.compile(r"std::equal\(golden|memcmp\(")
+STATES = ("equal", "checked", "close", "differs", "no golden", "fails", "does not compile", "no data")
+
+EXACTLY = """
+import runpy, sys
+import numpy
+
+def same(left, right, *tolerances, **more):
+    left, right = numpy.asarray(left), numpy.asarray(right)
+    if left.dtype != right.dtype or left.tobytes() != right.tobytes():
+        sys.exit("bytes differ")
+    print("compared by bytes")
+    return numpy.ones(left.shape, bool)
+
+numpy.isclose = same
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+"""Runs an example's own check with bytes compared instead of numbers with a tolerance: it knows which part of a result
+counts and in which order fractals lie."""
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One example with one scenario (empty: it has none)."""
 
     folder: Path
-    source: Path
+    sources: tuple[Path, ...]
     name: str
     variable: str
     scenario: str
@@ -50,7 +73,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a case. `state` is pass, close, differs, no golden, fails, does not compile or no data."""
+    """What came of a case. `state` is one of STATES: equal byte for byte, content by its own output, and so on."""
 
     case: Case
     state: str
@@ -59,17 +82,23 @@ class Result:
 
 
 def cases(root: Path, only: str) -> Iterator[Case]:
-    for source in sorted(root.rglob("*.asc")):
-        folder = source.parent
+    for folder in sorted({source.parent for source in root.rglob("*.asc")}):
         readme = folder / "README.md"
-        if only not in source.as_posix() or not readme.exists():
+        name = folder.relative_to(root).as_posix()
+        if only not in folder.as_posix() or not readme.exists():
             continue
         text = readme.read_text(encoding="utf-8")
         build = (folder / "CMakeLists.txt").read_text(encoding="utf-8") if (folder / "CMakeLists.txt").exists() else ""
         if "dav-2201" not in text + build or not _is_for_chip(text):
             continue
-        name = folder.relative_to(root).as_posix()
-        yield from _with_scenarios(Case(folder, source, name, "", ""), text, build)
+        yield from _with_scenarios(Case(folder, _sources(folder, build), name, "", ""), text, build)
+
+
+def _sources(folder: Path, build: str) -> tuple[Path, ...]:
+    """The files that the build names, kernels first; without a build all kernels."""
+    named = [folder / word for word in dict.fromkeys(re.findall(r"[\w.]+\.(?:asc|cpp)\b", build))]
+    there = [path for path in named if path.exists()] or sorted(folder.glob("*.asc"))
+    return tuple(sorted(there, key=lambda path: path.suffix))
 
 
 def _is_for_chip(readme: str) -> bool:
@@ -114,12 +143,17 @@ def _accepts(build: str, variable: str, number: str) -> bool:
     return True
 
 
+def _text(case: Case) -> str:
+    """All sources of an example as one."""
+    headers = "".join(path.read_text(encoding="utf-8") for path in case.folder.glob("*.h"))
+    texts = {path: path.read_text(encoding="utf-8") for path in case.sources}
+    others = headers + "".join(texts.values())
+    return "\n".join(f'#line 1 "{path}"\n{rewrite_launches(text, others)}' for path, text in texts.items())
+
+
 def run(case: Case, options: RunOptions) -> Result:
-    text = case.source.read_text(encoding="utf-8")
-    others = "".join(path.read_text(encoding="utf-8") for path in case.folder.glob("*.h"))
-    prepared = f'#line 1 "{case.source}"\n{rewrite_launches(text, others)}'
     try:
-        program = toolchain.build(prepared, str(case.source), (case.folder,), case.macros)
+        program = toolchain.build(_text(case), str(case.sources[0]), (case.folder,), case.macros)
     except UserError as error:
         lines = [line for line in str(error).splitlines() if "error: " in line]
         return Result(case, "does not compile", (lines or [str(error)])[min(1, len(lines) - 1) if lines else 0][-240:])
@@ -145,10 +179,14 @@ def _run_in(case: Case, program: Path, place: Path, options: RunOptions) -> Resu
     if report.exists():
         findings, _, _ = read_report(report.read_text(encoding="utf-8"))
     state, detail = _judge(work, code, printed)
-    if state == "differs" and _own_check(case, work):
+    if state == "differs" and _own_check(case, work, exactly=True):
+        state, detail = "equal", "byte for byte as its own check takes the result"
+    elif state == "differs" and _own_check(case, work):
         state = "close"
+    if state == "checked" and EXACT_CHECK.search(_text(case)):
+        detail = "its own check, an exact one"
     if state == "no golden" and _shown(case, printed):
-        state, detail = "pass", "prints what the README shows"
+        state, detail = "checked", "prints what the README shows"
     return Result(case, state, detail, findings)
 
 
@@ -162,11 +200,10 @@ def _commands(case: Case, script: str) -> list[str]:
     return [re.sub(r"\$\{?(\w+)\}?", lambda match: values.get(match[1], match[0]), line).strip() for line in found[:1]]
 
 
-def _run_script(line: str, work: Path) -> subprocess.CompletedProcess[str]:
+def _run_script(line: str, work: Path, *, exactly: bool = False) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **PLAIN_SUMS}
-    return subprocess.run(
-        [sys.executable, *line.split()], cwd=work, capture_output=True, text=True, check=False, env=environment
-    )
+    command = [sys.executable, *(("-c", EXACTLY) if exactly else ()), *line.split()]
+    return subprocess.run(command, cwd=work, capture_output=True, text=True, check=False, env=environment)
 
 
 def _make_data(case: Case, work: Path) -> str:
@@ -178,12 +215,13 @@ def _make_data(case: Case, work: Path) -> str:
     return ""
 
 
-def _own_check(case: Case, work: Path) -> bool:
+def _own_check(case: Case, work: Path, *, exactly: bool = False) -> bool:
     """Whether the example's own script is content: expected results of f32 sums depend on the order of the sums."""
     for line in _commands(case, "verify_result"):
         words = re.sub(r"(-scenario\w*[= ])\d+", rf"\g<1>{case.scenario}", line) if case.scenario else line
-        done = _run_script(words, work)
-        return done.returncode == 0 and "pass" in done.stdout
+        done = _run_script(words, work, exactly=exactly)
+        compared = not exactly or "compared by bytes" in done.stdout
+        return done.returncode == 0 and "pass" in done.stdout and compared
     return False
 
 
@@ -209,7 +247,7 @@ def _judge(work: Path, code: int, printed: str) -> tuple[str, str]:
     golden = sorted(work.glob("output/golden*.bin"))
     if not golden:
         passed = re.search(r"pass|success", printed, re.IGNORECASE) and not re.search(r"fail", printed, re.IGNORECASE)
-        return ("pass", "its own check") if passed else ("no golden", printed[-100:].strip().replace("\n", " "))
+        return ("checked", "its own check") if passed else ("no golden", printed[-100:].strip().replace("\n", " "))
     for expected in golden:
         got = _result(expected)
         if not got.exists():
@@ -218,7 +256,24 @@ def _judge(work: Path, code: int, printed: str) -> tuple[str, str]:
         if left != right:
             different = sum(a != b for a, b in zip(left, right, strict=False)) + abs(len(left) - len(right))
             return "differs", f"{different} of {len(left)} bytes"
-    return "pass", "byte for byte"
+    return "equal", "byte for byte"
+
+
+def _table(results: list[Result]) -> Iterator[str]:
+    """One line for each folder: its examples, how many of them have all or some scenarios equal, and the scenarios."""
+    examples: dict[str, dict[str, list[str]]] = {}
+    for result in results:
+        parts = result.case.name.split("/")
+        group = "/".join(parts[: max(1, min(2, len(parts) - 1))])
+        examples.setdefault(group, {}).setdefault(result.case.name, []).append(result.state)
+    rows = [(group, list(members.values())) for group, members in examples.items()]
+    total = [states for _, members in rows for states in members]
+    yield f"| {'folder':45} | examples | all equal | some equal | scenarios | " + " | ".join(STATES) + " |"
+    for group, members in [*rows, ("together", total)]:
+        every, some = sum(set(states) == {"equal"} for states in members), sum("equal" in states for states in members)
+        flat = [state for states in members for state in states]
+        counts = " | ".join(f"{flat.count(state):{len(state)}}" for state in STATES)
+        yield f"| {group:45} | {len(members):8} | {every:9} | {some:10} | {len(flat):9} | {counts} |"
 
 
 def main() -> int:
@@ -243,11 +298,8 @@ def main() -> int:
         print(f"{result.state:17} {case:75} {result.detail}{'  found: ' + rules if rules else ''}")
         if chosen.findings:
             print("".join(f"    {finding}\n" for finding in result.findings[:6]), end="")
-    passed = sum(result.state == "pass" for result in results)
-    clean = sum(result.state == "pass" and not result.findings for result in results)
-    close = sum(result.state == "close" for result in results)
-    print(f"{passed} of {len(results)} pass, {clean} of them without a finding; {close} more are close")
-    return 0 if passed == len(results) else 1
+    print("\n".join(_table(results)))
+    return 0 if all(result.state in ("equal", "checked") for result in results) else 1
 
 
 if __name__ == "__main__":
