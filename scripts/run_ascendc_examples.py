@@ -1,7 +1,7 @@
 """Run a folder of AscendC examples on the host model and compare their results with the expected ones, byte for byte.
 
 An example is a folder with a README that shows how it is run, `.asc` files and perhaps `.cpp` files that its CMakeLists
-names, and usually `scripts/gen_data.py`. Each is built unchanged, in a temporary folder, for every scenario that its README
+names, and usually `scripts/gen_data.py`. Each is built unchanged, in a temporary folder, for every scenario that README
 and CMakeLists offer for this chip. A table by folder comes last.
 
     python scripts/run_ascendc_examples.py path/to/examples --only 01_memory --mode late
