@@ -11,22 +11,38 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from pypto.ir.builder import Builder
 from pypto.ir.dtypes import I64
-from pypto.ir.index import Extent, Index, Symbol, add, multiply, subtract, symbols
-from pypto.ir.nodes import Attribute, For, GridAxis, Kernel, Load, Operation, Range, Statement, Store, TileType, Value
+from pypto.ir.index import Bounds, Extent, Index, Symbol, add, bounds, multiply, subtract, symbols
+from pypto.ir.nodes import (
+    Attribute,
+    For,
+    GridAxis,
+    Kernel,
+    Load,
+    Operation,
+    Range,
+    Region,
+    Statement,
+    Store,
+    TileType,
+    Value,
+    operands,
+    walk,
+)
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.forms import reduced_axis
-from pypto.ir.passes.rewriting import first_free_number
+from pypto.ir.passes.rewriting import Rewriter, first_free_number
 
 COMBINED = {"sum": "add", "max": "maximum", "min": "minimum", "prod": "mul"}
 LANES = 64
 SMALL = 4096
-"""Elements up to which the operand of a reduction is left whole."""
+"""Elements up to which a stored value or the operand of a reduction is left whole."""
 
 Span = tuple[Index, int]
 Spans = tuple[Span, ...]
@@ -56,28 +72,46 @@ class _Splitter:
         self.builder = Builder(numbers=itertools.count(first_free_number(kernel)))
         self.memo: dict[tuple[str, Spans], Value] = {}
         self.makers: dict[str, Load | Operation] = {}
+        self.given: dict[str, Value] = {}
+        self.versions: Counter[str] = Counter()
+        self.loaded_versions: dict[str, int] = {}
+        self.storing: tuple[str, Region] | None = None
+        self.ranges: dict[Symbol, Bounds] = {}
         self.loops = itertools.count()
 
     def run(self) -> Kernel:
-        loaded = {item.source for item in self.kernel.body if isinstance(item, Load)}
         for statement in self.kernel.body:
-            if isinstance(statement, For) or (isinstance(statement, Store) and statement.target in loaded):
-                raise CannotSplitError
             if isinstance(statement, Load):
                 self.makers[statement.result.name] = statement
+                self.loaded_versions[statement.result.name] = self.versions[statement.source]
             elif isinstance(statement, Operation):
                 self.makers[statement.results[0].name] = statement
-        for statement in self.kernel.body:
-            if isinstance(statement, Store):
+            elif isinstance(statement, Store):
                 self.store(statement)
+                self.versions[statement.target] += 1
+            elif isinstance(statement, For):
+                self.kept(statement)
+            else:
+                raise CannotSplitError
         return replace(self.kernel, body=tuple(self.builder.statements))
+
+    def kept(self, loop: For) -> None:
+        """A loop as it is, with the whole of what it needs from outside."""
+        copier = Rewriter(self.kernel)
+        copier.builder = self.builder
+        for value in (value for item in walk((loop,)) for value in operands(item)):
+            if value.name in self.makers or value.name in self.given:
+                copier.values[value.name] = self.value(value, whole(extents(value)))
+        copier.loop(loop)
+        self.given |= {value.name: value for value in loop.results}
+        self.versions.update({item.target for item in walk(loop.body) if isinstance(item, Store)})
 
     # pieces
 
     def store(self, store: Store) -> None:
         shape = extents(store.value)
         axis = self.divided_axis(store.value)
-        if axis is None or any(item.step != 1 for item in store.region):
+        if axis is None or math.prod(shape) <= SMALL or any(item.step != 1 for item in store.region):
             self.store_part(store, whole(shape))
             return
         chunk = self.chunk(shape[axis], axis == len(shape) - 1)
@@ -97,27 +131,38 @@ class _Splitter:
         return min(extent, -(-chunk // LANES) * LANES) if innermost else chunk
 
     def repeat(self, start: int, count: int, body: Callable[[Index], None]) -> None:
-        """Run `body` for `count` numbers from `start`: in a loop, or one by one where regions must be numbers."""
+        """Run `body` for `count` numbers from `start`: in a loop, or in several where a loop cannot tell what a piece
+        needs, down to pieces one by one."""
         if count > 2:
-            index = self.symbol()
-            kept, memo = self.builder.statements, dict(self.memo)
-            self.builder.statements = []
             try:
-                body(index)
-                inner = tuple(self.builder.statements)
-                self.builder.statements, self.memo = kept, memo
-                hoisted, turning = _hoisted(inner, index)
-                self.builder.statements += hoisted
-                self.builder.append(For(index, start, start + count, 1, (), (), turning, (), (), self.kernel.location))
-                return
+                self.turns(start, count, body)
             except CannotSplitError:
-                self.builder.statements, self.memo = kept, memo
+                self.repeat(start, count // 2, body)
+                self.repeat(start + count // 2, count - count // 2, body)
+            return
         for number in range(start, start + count):
             body(number)
 
-    def symbol(self) -> Symbol:
+    def turns(self, start: int, count: int, body: Callable[[Index], None]) -> None:
+        index = self.symbol(start, count)
+        kept, memo = self.builder.statements, dict(self.memo)
+        self.builder.statements = []
+        try:
+            body(index)
+            inner = tuple(self.builder.statements)
+        finally:
+            self.builder.statements, self.memo = kept, memo
+        hoisted, turning = _hoisted(inner, index)
+        self.builder.statements += hoisted
+        self.builder.append(For(index, start, start + count, 1, (), (), turning, (), (), self.kernel.location))
+
+    def symbol(self, start: int, count: int) -> Symbol:
+        """Return a new index of a loop from `start` on."""
         taken = {axis.symbol.name for axis in self.kernel.grid if isinstance(axis, GridAxis)}
-        return next(Symbol(name) for number in self.loops if (name := f"part{number}") not in taken)
+        taken |= {item.index.name for item in walk(self.kernel.body) if isinstance(item, For)}
+        made = next(Symbol(name) for number in self.loops if (name := f"part{number}") not in taken)
+        self.ranges[made] = (start, start + count - 1)
+        return made
 
     def store_piece(self, store: Store, axis: int, number: Index, chunk: int, length: int) -> None:
         spans = list(whole(extents(store.value)))
@@ -125,11 +170,10 @@ class _Splitter:
         self.store_part(store, tuple(spans))
 
     def store_part(self, store: Store, spans: Spans) -> None:
+        region = _part_of(store.region, spans)
+        self.storing = (store.target, region)
         value = self.value(store.value, spans)
-        region = tuple(
-            replace(item, offset=add(item.offset, multiply(start, item.step)), extent=extent)
-            for item, (start, extent) in zip(store.region, spans, strict=True)
-        )
+        self.storing = None
         self.builder.append(replace(store, region=region, value=value))
 
     # values
@@ -142,6 +186,11 @@ class _Splitter:
         return self.memo[key]
 
     def made(self, value: Value, spans: Spans) -> Value:
+        if value.name in self.given:
+            ranges = tuple((start, extent, 1) for start, extent in spans)
+            given = self.given[value.name]
+            is_whole = spans == whole(extents(value))
+            return given if is_whole else self.builder.operation("slice", (given,), ranges=ranges)
         maker = self.makers[value.name]
         if isinstance(maker, Load):
             return self.loaded(maker, spans)
@@ -157,13 +206,19 @@ class _Splitter:
         return self.builder.operation(name, tuple(operands), like.location, **attributes)
 
     def loaded(self, load: Load, spans: Spans) -> Value:
-        region = tuple(
-            Range(add(item.offset, multiply(start, item.step)), extent, item.step)
-            for item, (start, extent) in zip(load.region, spans, strict=True)
-        )
+        region = _part_of(load.region, spans)
+        self.check_unchanged(load, region)
         result = self.builder.value(TileType(load.result.dtype, tuple(extent for _, extent in spans)))
         self.builder.append(replace(load, result=result, region=region))
         return result
+
+    def check_unchanged(self, load: Load, region: Region) -> None:
+        """Raise CannotSplitError when something was stored since to what is loaded only now; what is stored piece by
+        piece may be read by the piece that stores it."""
+        if self.loaded_versions[load.result.name] != self.versions[load.source]:
+            raise CannotSplitError
+        if self.storing is not None and self.storing[0] == load.source and self.storing[1] != region:
+            raise CannotSplitError
 
     def reduced(self, operation: Operation, spans: Spans) -> Value:
         """A reduction of the part, of all its reduced axis at once or chunk by chunk."""
@@ -174,7 +229,7 @@ class _Splitter:
         if math.prod(held) * extent <= SMALL or chunk >= extent or operation.name not in COMBINED:
             return self.reduced_part(operation, spans, 0, extent)
         total = self.reduced_part(operation, spans, 0, chunk)
-        total = self.running(operation, spans, total, chunk, extent // chunk)
+        total = self.running(operation, spans, total, chunk, range(1, extent // chunk))
         rest = extent % chunk
         if rest:
             total = self.combined(operation, total, self.reduced_part(operation, spans, extent - rest, rest))
@@ -189,25 +244,43 @@ class _Splitter:
     def combined(self, operation: Operation, left: Value, right: Value) -> Value:
         return self.call(operation, COMBINED[operation.name], [left, right])
 
-    def running(self, operation: Operation, spans: Spans, total: Value, chunk: int, count: int) -> Value:
-        """Combine `total` with chunks 1 to `count` - 1."""
-        if count <= 3:
-            for number in range(1, count):
-                part = self.reduced_part(operation, spans, number * chunk, chunk)
-                total = self.combined(operation, total, part)
-            return total
-        index, carried, result = self.symbol(), self.builder.value(total.type), self.builder.value(total.type)
+    def running(self, operation: Operation, spans: Spans, total: Value, chunk: int, numbers: range) -> Value:
+        """Combine `total` with the chunks `numbers`."""
+        if len(numbers) > 2:
+            try:
+                return self.running_loop(operation, spans, total, chunk, numbers)
+            except CannotSplitError:
+                half = len(numbers) // 2
+                total = self.running(operation, spans, total, chunk, numbers[:half])
+                return self.running(operation, spans, total, chunk, numbers[half:])
+        for number in numbers:
+            part = self.reduced_part(operation, spans, number * chunk, chunk)
+            total = self.combined(operation, total, part)
+        return total
+
+    def running_loop(self, operation: Operation, spans: Spans, total: Value, chunk: int, numbers: range) -> Value:
+        index, carried = self.symbol(numbers.start, len(numbers)), self.builder.value(total.type)
+        result = self.builder.value(total.type)
         kept, memo = self.builder.statements, dict(self.memo)
         self.builder.statements = []
-        part = self.reduced_part(operation, spans, multiply(index, chunk), chunk)
-        yielded = self.combined(operation, carried, part)
-        inner = tuple(self.builder.statements)
-        self.builder.statements, self.memo = kept, memo
+        try:
+            part = self.reduced_part(operation, spans, multiply(index, chunk), chunk)
+            yielded = self.combined(operation, carried, part)
+            inner = tuple(self.builder.statements)
+        finally:
+            self.builder.statements, self.memo = kept, memo
         hoisted, body = _hoisted(inner, index, carried)
         self.builder.statements += hoisted
         ends = ((carried,), (total,), body, (yielded,), (result,))
-        self.builder.append(For(index, 1, count, 1, *ends, operation.location))
+        self.builder.append(For(index, numbers.start, numbers.stop, 1, *ends, operation.location))
         return result
+
+
+def _part_of(region: Region, spans: Spans) -> Region:
+    return tuple(
+        Range(add(item.offset, multiply(start, item.step)), extent, item.step)
+        for item, (start, extent) in zip(region, spans, strict=True)
+    )
 
 
 def _hoisted(
@@ -267,9 +340,23 @@ def _shape(spans: Spans) -> tuple[Extent, ...]:
     return tuple(extent for _, extent in spans)
 
 
-def _numbers(spans: Spans) -> list[tuple[int, int]]:
-    found = [(start, extent) for start, extent in spans if isinstance(start, int)]
-    if len(found) != len(spans):
+def _meeting(splitter: _Splitter, spans: Spans, ranges: Iterable[tuple[int, int]]) -> list[tuple[Span, int]] | None:
+    """Return which elements of something at `ranges` (offset, length) the part `spans` holds, and where in the part;
+    None for none. Raises CannotSplitError where it depends on the turn of a loop."""
+    found: list[tuple[Span, int]] = []
+    undecided = False
+    for (start, extent), (offset, length) in zip(spans, ranges, strict=True):
+        low, high = bounds(start, splitter.ranges) or (0, 2**62)
+        if high + extent <= offset or low >= offset + length:
+            return None
+        if low >= offset and high + extent <= offset + length:
+            found.append(((subtract(start, offset), extent), 0))
+        elif low == high:
+            first, end = max(low, offset), min(low + extent, offset + length)
+            found.append(((first - offset, end - first), first - low))
+        else:
+            undecided = True
+    if undecided:
         raise CannotSplitError
     return found
 
@@ -360,19 +447,14 @@ def _pad(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Deman
     low, number = operation.attribute("low"), operation.attribute("value")
     assert isinstance(low, tuple)
     operand, dtype = operation.operands[0], operation.results[0].dtype
-    needed: list[Span] = []
-    before: list[int] = []
-    after: list[int] = []
-    for (start, extent), skipped, length in zip(_numbers(spans), low, extents(operand), strict=True):
-        assert isinstance(skipped, int)
-        first, end = max(0, start - skipped), min(length, start + extent - skipped)
-        if end <= first:
-            fill: dict[str, Attribute] = {"dtype": dtype, "value": number, "shape": _shape(spans)}
-            return [], functools.partial(_filled, splitter, operation, fill)
-        needed.append((first, end - first))
-        before.append(first + skipped - start)
-        after.append(start + extent - skipped - end)
-    demands: Demands = [(operand, tuple(needed))]
+    places = [(skipped, length) for skipped, length in zip(low, extents(operand), strict=True)]
+    found = _meeting(splitter, spans, places)  # type: ignore[arg-type]  # numbers
+    if found is None:
+        fill: dict[str, Attribute] = {"dtype": dtype, "value": number, "shape": _shape(spans)}
+        return [], functools.partial(_filled, splitter, operation, fill)
+    before = [place for _, place in found]
+    after = [whole - place - length for (_, whole), ((_, length), place) in zip(spans, found, strict=True)]
+    demands: Demands = [(operand, tuple(needed for needed, _ in found))]
     if not any(before) and not any(after):
         return demands, lambda values: values[0]
     sides: dict[str, Attribute] = {"low": tuple(before), "high": tuple(after), "value": number}
@@ -381,33 +463,29 @@ def _pad(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Deman
 
 def _insert(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
     base, piece = operation.operands
-    needed: list[Span] = []
-    places: list[tuple[int, int, int]] = []
-    for (start, extent), (offset, length, step) in zip(_numbers(spans), _ranges(operation), strict=True):
-        if step != 1:
-            raise CannotSplitError
-        first, end = max(start, offset), min(start + extent, offset + length)
-        if end <= first:
-            return [(base, spans)], lambda values: values[0]
-        needed.append((first - offset, end - first))
-        places.append((first - start, end - first, 1))
-    if tuple(extent for _, extent in needed) == _shape(spans):
-        return [(piece, tuple(needed))], lambda values: values[0]
-    demands: Demands = [(base, spans), (piece, tuple(needed))]
-    return demands, lambda values: splitter.call(operation, "insert", values, ranges=tuple(places))
+    ranges = _ranges(operation)
+    if any(step != 1 for _, _, step in ranges):
+        raise CannotSplitError
+    found = _meeting(splitter, spans, [(offset, length) for offset, length, _ in ranges])
+    if found is None:
+        return [(base, spans)], lambda values: values[0]
+    needed = tuple(span for span, _ in found)
+    if _shape(needed) == _shape(spans):
+        return [(piece, needed)], lambda values: values[0]
+    places = tuple((place, extent, 1) for (_, extent), place in found)
+    return [(base, spans), (piece, needed)], lambda values: splitter.call(operation, "insert", values, ranges=places)
 
 
 def _concat(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Demands, Build]:
     axis = operation.attribute("axis")
     assert isinstance(axis, int)
-    start, extent = _numbers(spans)[axis]
     demands: Demands = []
     offset = 0
     for piece in operation.operands:
         length = extents(piece)[axis]
-        first, end = max(start, offset), min(start + extent, offset + length)
-        if end > first:
-            demands.append((piece, (*spans[:axis], (first - offset, end - first), *spans[axis + 1 :])))
+        found = _meeting(splitter, spans[axis : axis + 1], [(offset, length)])
+        if found is not None:
+            demands.append((piece, (*spans[:axis], found[0][0], *spans[axis + 1 :])))
         offset += length
     if len(demands) == 1:
         return demands, lambda values: values[0]

@@ -112,6 +112,9 @@ FUNCTIONS: dict[str, Callable[..., None]] = {
         blocks_of_both,
         two_passes,
         every_other,
+        inserts,
+        edges,
+        whole_then_rows,
     )
 }
 
