@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import TracebackType
 
@@ -16,10 +17,15 @@ def _from_command_line() -> bool:
 
     user, frame = user_frame(), sys._getframe(1)
     while frame is not user and frame.f_back is not None:
-        if frame.f_globals.get("__package__") == "pypto" and frame.f_code.co_filename.endswith("cli.py"):
+        if frame.f_globals.get("__package__") == "pypto" and _is_command(frame.f_code.co_filename):
             return True
         frame = frame.f_back
     return user is None
+
+
+def _is_command(file: str) -> bool:
+    """Return whether `file` is ``cli.py`` or one of the verbs beside it, ``cli_*.py``."""
+    return os.path.basename(file).startswith("cli")
 
 
 class PlacedAtCaller:

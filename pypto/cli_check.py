@@ -78,7 +78,7 @@ def _check_source(path: Path, options: Any, as_json: bool) -> int:
     from pypto.cli_check_source import check_source, print_reports
 
     if not path.is_file():
-        raise UserError("pto-file", None, path=str(path), why="there is no such file")
+        raise UserError("kernel-file", None, path=str(path), why="there is no such file")
     reports = check_source(path, options)
     if as_json:
         print(json.dumps({name: report.as_json() for name, report in reports.items()}, indent=2))

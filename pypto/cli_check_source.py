@@ -66,11 +66,19 @@ def _argument(text: str, random: np.random.Generator) -> Any:
 
         return Workspace(int(rest))
     if text.endswith(".npy"):
-        return np.load(text)
+        return _loaded(text)
     try:
         return float(text) if any(letter in text.lower() for letter in ".en") else int(text, 0)
     except ValueError:
         raise UserError("check-argument", UNKNOWN, text=text, why="it is neither an array nor a number") from None
+
+
+def _loaded(path: str) -> Any:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        why = getattr(error, "strerror", None) or "it is not an array that numpy.save wrote"
+        raise UserError("check-argument", UNKNOWN, text=path, why=f"cannot read the file: {why}") from None
 
 
 def _dtype(name: str, text: str) -> np.dtype[Any]:
@@ -97,14 +105,19 @@ def _save(folder: Path, outputs: Any) -> None:
 
 
 def print_reports(reports: Mapping[str, Report]) -> None:
-    """Print each finding once, with the modes that it came up in, and what ran."""
-    shown: dict[str, list[str]] = {}
+    """Print each finding once, with the modes that it came up in, and what ran.
+
+    The same rule broken at the same places is one finding, on whichever core and bytes a mode met it first.
+    """
+    shown: dict[tuple[object, ...], tuple[str, list[str]]] = {}
     for name, report in reports.items():
         for finding in report.findings:
-            shown.setdefault(str(finding), []).append(name)
+            places = sorted([(finding.file, finding.line), (finding.other_file, finding.other_line)])
+            _, modes = shown.setdefault((finding.rule, *places), (str(finding), []))
+            modes.extend([name] if name not in modes else [])
         if report.printed and name == next(iter(reports)):
             sys.stdout.write(report.printed)
-    for text, modes in shown.items():
+    for text, modes in shown.values():
         print(text, f"  (modes: {', '.join(modes)})", sep="\n")
     counters = next(iter(reports.values())).counters
     moved = ", ".join(f"{path} {count}" for path, count in counters.bytes.items())

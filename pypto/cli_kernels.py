@@ -51,12 +51,12 @@ def read_dtypes(given: list[str] | None) -> Any:
 def find_kernels(text: str) -> list[tuple[str, Any]]:
     """Return name and tile function of each kernel that ``FILE.py[:name]`` or ``FILE.pto`` means (then its path).
 
-    Raises UserError ``pto-file``, ``file-import``, ``no-kernel``, ``unknown-kernel``.
+    Raises UserError ``kernel-file``, ``file-import``, ``no-kernel``, ``unknown-kernel``.
     """
     path, name = split(text)
     if not path.is_file():
         why = "it is a folder" if path.is_dir() else "there is no such file"
-        raise UserError("pto-file", None, path=str(path), why=why)
+        raise UserError("kernel-file", None, path=str(path), why=why)
     if path.suffix == ".pto":
         return [(path.stem, path)]
     found = _tile_functions(path)

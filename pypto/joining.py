@@ -144,7 +144,7 @@ def tiles_of(stage: TileFunction, buffer: str, type_: TileType, count: int) -> _
     extents = tuple(extent for extent in type_.shape if isinstance(extent, int))
     if len(extents) < type_.rank:
         why = f"{stage.name} hands single tiles of {buffer!r} on"
-        raise UserError("shapes-needed", stage.location, parameters=buffer, why=why, example="{...}")
+        raise UserError("shapes-needed", stage.location, parameters=buffer, why=why, example="{...}", first=buffer)
     if count == 1:
         return _Tiles(type_, False, (1,) * len(extents), extents)
     shape = stage.shape

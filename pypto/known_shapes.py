@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from pypto.binding import constant_type
-from pypto.graph import Graph
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.dtypes import ALL, F32, F64, DType, find
 from pypto.ir.index import Extent, Symbol
@@ -125,20 +124,20 @@ def _view(
         type_ = TileType(own.type.dtype, known.shapes.get(name, own.type.shape))
         return ScalarView(name, type_.dtype) if own.scalar else array_view(name, type_)
     if name not in known.shapes and (parameter.default is not parameter.empty or constant_type(parameter)):
-        return _constant_view(subject, name, parameter)
+        return _constant_view(subject, name, parameter, known)
     dtype = known.dtypes.get(name, F32)
     shape = known.shapes.get(name)
     if shape is None:
-        shape = _covered(subject.graph, name, symbolic, notes)
+        shape = _covered(subject, name, known, symbolic, notes)
     is_scalar = shape == () and name not in subject.outputs
     return ScalarView(name, dtype) if is_scalar else array_view(name, TileType(dtype, shape))
 
 
-def _constant_view(subject: Subject, name: str, parameter: inspect.Parameter) -> View:
+def _constant_view(subject: Subject, name: str, parameter: inspect.Parameter, known: KnownShapes) -> View:
     default = parameter.default
     if default is parameter.empty:
         why = f"{name!r} is a constant of the signature, annotated {parameter.annotation}, and has no default"
-        raise _needed(subject, [name], why)
+        raise _needed(subject, [name], known, why)
     if isinstance(default, (bool, int, float)) and constant_type(parameter) is None:
         dtype = find(type(default))
         assert dtype is not None
@@ -146,9 +145,30 @@ def _constant_view(subject: Subject, name: str, parameter: inspect.Parameter) ->
     return ConstantView(name, default)
 
 
-def _needed(subject: Subject, names: list[str], why: str) -> UserError:
-    example = "{" + ", ".join(f"{name!r}: (1024, 512)" for name in subject.signature.parameters) + "}"
-    return UserError("shapes-needed", subject.location, parameters=", ".join(names), why=why, example=example)
+def _needed(subject: Subject, names: list[str], known: KnownShapes, why: str) -> UserError:
+    """Return the error about the shapes of `names`; its help keeps those that are known."""
+    given = {name: _spelling(shape) for name, shape in known.shapes.items()}
+    shapes = {**given, **dict.fromkeys(names, "(1024, 512)")}
+    example = (
+        "{" + ", ".join(f"{name!r}: {shapes[name]}" for name in subject.signature.parameters if name in shapes) + "}"
+    )
+    return UserError(
+        "shapes-needed", subject.location, parameters=", ".join(names), why=why, example=example, first=names[0]
+    )
+
+
+def _spelling(shape: Shape) -> str:
+    return str(tuple(extent if isinstance(extent, int) else str(extent) for extent in shape))
+
+
+def _unknown(subject: Subject, known: KnownShapes) -> list[str]:
+    """Return the arrays that no shape was given for."""
+    parameters = subject.signature.parameters.items()
+    return [
+        name
+        for name, parameter in parameters
+        if name not in known.shapes and parameter.default is parameter.empty and not constant_type(parameter)
+    ]
 
 
 @contextlib.contextmanager
@@ -162,13 +182,13 @@ def believed(subject: Subject, known: KnownShapes, notes: Sequence[str]) -> Iter
     except UserError as error:
         if not notes or error.name not in _ABOUT_EXTENTS:
             raise
-        missing = [name for name in subject.signature.parameters if name not in known.shapes]
         why = f"with the shapes that the decorators suggest, the body is wrong at {error.location}: {error.message}"
-        raise _needed(subject, missing, why) from error
+        raise _needed(subject, _unknown(subject, known), known, why) from error
 
 
-def _covered(graph: Graph, name: str, symbolic: bool, notes: list[str]) -> Shape:
+def _covered(subject: TracedSubject, name: str, known: KnownShapes, symbolic: bool, notes: list[str]) -> Shape:
     """Return the shape that the decorator of the first stage with this argument covers exactly."""
+    graph = subject.graph
     stage = next(
         stage
         for stage, names in zip(graph.stages, graph.names, strict=True)
@@ -177,7 +197,7 @@ def _covered(graph: Graph, name: str, symbolic: bool, notes: list[str]) -> Shape
     shape, number = declared(stage)
     if shape is None or None in shape:
         why = f"the decorator of {stage.name!r} gives no tile shape" if shape is None else f"its shape {shape} is open"
-        raise _needed(TracedSubject(graph), list(graph.arguments), why)
+        raise _needed(subject, _unknown(subject, known), known, why)
     extents = tuple(extent for extent in shape if extent is not None)
     if symbolic and not stage.uses_block_id:
         notes.append(f"{name}: extents unknown")

@@ -11,6 +11,11 @@ from pypto.ir.index import Extent, Index, IndexOperation, Symbol, symbols
 from pypto.tracing.context import Specialise, Tracer
 
 
+def valid_numbers(count: Extent) -> str:
+    """Return the help of an error about a number that is none of `count` places."""
+    return f"use {-count} to {count - 1}" if isinstance(count, int) and count else "there is none to choose"
+
+
 class SymbolicExtent:
     """An extent that tracing has no number for.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pypto.ir.index import Extent, Index, add, multiply
 from pypto.tracing.context import Tracer
-from pypto.tracing.extents import SymbolicExtent, specialise
+from pypto.tracing.extents import SymbolicExtent, specialise, valid_numbers
 from pypto.tracing.indices import IndexValue, as_index, constant_difference, extremes
 from pypto.tracing.values import Shape
 
@@ -76,7 +76,7 @@ def _pick_number(tracer: Tracer, index: int, axis: int, shape: Shape) -> Picked:
     if not isinstance(extent, int):
         specialise(tracer, extent)
     if not -extent <= index < extent:
-        raise tracer.error("index-range", index=index, axis=axis, extent=extent)
+        raise tracer.error("index-range", index=index, axis=axis, extent=extent, use=valid_numbers(extent))
     return Picked(axis, index % extent, 1, 1, dropped=True)
 
 

@@ -12,7 +12,7 @@ from pypto.ir.nodes import Attribute, Value
 from pypto.ir.operations.rules import show_shape
 from pypto.tracing.context import Tracer
 from pypto.tracing.elementwise import apply, convert, select
-from pypto.tracing.extents import as_extent, specialise
+from pypto.tracing.extents import as_extent, specialise, valid_numbers
 from pypto.tracing.shaping import a_tile, axes_of, reduce_tile, reshaped
 from pypto.tracing.tiles import Tile
 from pypto.tracing.values import cast, elements, full
@@ -105,7 +105,7 @@ def one_axis(tracer: Tracer, axis: Any, rank: int) -> int:
     if not isinstance(axis, int) or isinstance(axis, bool):
         raise tracer.error("axis-kind", axis=axis)
     if rank == 0:
-        raise tracer.error("axis-range", axis=axis, rank=0)
+        raise tracer.error("axis-range", axis=axis, rank=0, use=valid_numbers(0))
     return axes_of(tracer, axis, rank)[0]
 
 

@@ -14,7 +14,7 @@ from pypto.ir.operations.rules import show_shape
 from pypto.tracing.context import Tracer, require
 from pypto.tracing.derived import Clipped, Repeated, Reshaped
 from pypto.tracing.elementwise import checked_number, normal, result_type, tracer_of
-from pypto.tracing.extents import as_extent, specialise
+from pypto.tracing.extents import as_extent, specialise, valid_numbers
 from pypto.tracing.indices import as_index
 from pypto.tracing.storage import unwritten
 from pypto.tracing.tiles import Tile
@@ -67,7 +67,7 @@ def axes_of(tracer: Tracer, axis: Any, rank: int) -> tuple[int, ...]:
         except TypeError:
             raise tracer.error("axis-kind", axis=item) from None
         if not -rank <= number < rank:
-            raise tracer.error("axis-range", axis=number, rank=rank)
+            raise tracer.error("axis-range", axis=number, rank=rank, use=valid_numbers(rank))
         found.append(number % rank)
     if len(set(found)) != len(found):
         raise tracer.error("axis-twice", axes=tuple(given))
@@ -248,7 +248,7 @@ def concatenated(pieces: Any, axis: Any) -> Tile:
     tiles = tuple(a_tile(piece, "pypto.concat") for piece in pieces)
     (number,) = axes_of(tracer, axis, tiles[0].rank) if tiles[0].rank else (None,)
     if number is None:
-        raise tracer.error("axis-range", axis=axis, rank=0)
+        raise tracer.error("axis-range", axis=axis, rank=0, use=valid_numbers(0))
     for tile in tiles[1:]:
         if len(tile.extents) != len(tiles[0].extents) or any(
             a != b for k, (a, b) in enumerate(zip(tile.extents, tiles[0].extents, strict=True)) if k != number

@@ -9,9 +9,11 @@ import hashlib
 import importlib.util
 import os
 import platform
+import re
 import secrets
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -29,6 +31,8 @@ INCLUDE = Path(__file__).parent / "include"
 FLAGS = ("-std=c++17", "-O1", "-pthread", "-w", "-Wno-narrowing", "-fno-strict-aliasing", "-ffp-contract=off")
 PREFIX = '#include "acl/acl.h"\n#include "kernel_operator.h"\n#include "ascendc_host/job.h"\n'
 BUILD_SECONDS = 300.0
+"""How long one run of the compiler may take; a kernel of a thousand lines takes three on a free machine."""
+
 MOST_PROGRAMS = 256
 MOST_HEADERS = 2
 ABANDONED_AFTER = 3600.0  # seconds
@@ -125,7 +129,10 @@ def _used(path: Path) -> float:
 
 
 def build(text: str, name: str, include: tuple[Path, ...] = (), defines: tuple[str, ...] = ()) -> Path:
-    """Compile C++ `text` (called `name` in messages) to a program; raises UserError with what the compiler said."""
+    """Compile C++ `text` (called `name` in messages) to a program.
+
+    Raises UserError with what the compiler said, or when it takes longer than BUILD_SECONDS.
+    """
     compiler = find_compiler(os.environ.get("CXX", ""))
     options = (*FLAGS, *compiler.machine_flags, *(f"-D{define}" for define in defines))
     extra = [path.read_bytes() for place in include for path in sorted(place.glob("*.h"))]
@@ -147,21 +154,51 @@ def build(text: str, name: str, include: tuple[Path, ...] = (), defines: tuple[s
 
 def _compile(compiler: Compiler, options: list[str], text: str, program: Path, name: str) -> None:
     private = program.with_name(f".{program.name}.{secrets.token_hex(6)}")
-    prefix = _prefix(compiler, [option for option in options if not option.startswith(("-D", "-I"))])
+    prefix = _prefix(compiler, [option for option in options if not option.startswith(("-D", "-I"))], name)
     command = [*compiler.command, *options, *prefix, "-x", "c++", "-", "-o", str(private)]
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=BUILD_SECONDS)
-    if done.returncode != 0:
+    try:
+        code, complaint = _run(command, name, text)
+        if code != 0:
+            place, message = _first_error(complaint, name)
+            raise UserError("kernel-does-not-compile", place, message=message)
+        private.replace(program)
+    finally:
         private.unlink(missing_ok=True)
-        raise UserError("kernel-does-not-compile", Location(name, 1, 1), message=_first_error(done.stderr))
-    private.replace(program)
 
 
-def _first_error(text: str) -> str:
+def _run(command: list[str], name: str, text: str = "") -> tuple[int, str]:
+    """Run a compiler on `text`; return its code and what it complained of. Whatever ends the wait ends all it started."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
+        try:
+            _, complaint = process.communicate(text, timeout=BUILD_SECONDS)
+        except subprocess.TimeoutExpired:
+            _kill(process)
+            raise UserError(
+                "kernel-build-time", Location(name, 1, 1), compiler=Path(command[0]).name, seconds=BUILD_SECONDS
+            ) from None
+        except BaseException:
+            _kill(process)
+            raise
+    return process.returncode, complaint
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """A compiler is a driver with children, which keep its pipes open."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+
+def _first_error(text: str, name: str) -> tuple[Location, str]:
+    """Return place and text of a compiler's first error; of one in a header, the first line of file `name`."""
     lines = text.strip().splitlines()
-    return next((line for line in lines if "error" in line), lines[0] if lines else "it says nothing")
+    line = next((line for line in lines if "error" in line), lines[0] if lines else "it says nothing")
+    found = re.match(re.escape(name) + r":(\d+):(\d+): (?:fatal )?error: (.*)", line)
+    return (Location(name, int(found[1]), int(found[2])), found[3]) if found else (Location(name, 1, 1), line)
 
 
-def _prefix(compiler: Compiler, options: list[str]) -> list[str]:
+def _prefix(compiler: Compiler, options: list[str], name: str) -> list[str]:
     """Return options that include the model's headers, precompiled when the compiler can."""
     key = hashlib.sha256(repr((compiler, options, headers_digest(), _stamps(), PREFIX)).encode()).hexdigest()[:24]
     place = folder() / f"prefix-{key}"
@@ -170,7 +207,7 @@ def _prefix(compiler: Compiler, options: list[str]) -> list[str]:
     compiled = place / ("prefix.pch" if is_clang else "prefix.h.gch")
     if not (place / "tried").exists():
         place.mkdir(parents=True, exist_ok=True)
-        _precompile(compiler, options, header, compiled)
+        _precompile(compiler, options, header, compiled, name)
         (place / "tried").touch()
         _prune()
     with contextlib.suppress(OSError):
@@ -180,7 +217,7 @@ def _prefix(compiler: Compiler, options: list[str]) -> list[str]:
     return ["-include", str(header)]
 
 
-def _precompile(compiler: Compiler, options: list[str], header: Path, compiled: Path) -> None:
+def _precompile(compiler: Compiler, options: list[str], header: Path, compiled: Path, name: str) -> None:
     """Write `header`, once, and what it compiles to. Clang remembers its path and time: neither may change."""
     mark = secrets.token_hex(6)
     if not header.exists():
@@ -195,7 +232,9 @@ def _precompile(compiler: Compiler, options: list[str], header: Path, compiled: 
         text.unlink(missing_ok=True)
     private = compiled.with_name(f".{mark}.{compiled.name}")
     command = [*compiler.command, *options, f"-I{INCLUDE}", "-x", "c++-header", str(header), "-o", str(private)]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=BUILD_SECONDS)
-    if done.returncode == 0 and private.exists() and not compiled.exists():
-        private.replace(compiled)
-    private.unlink(missing_ok=True)
+    try:
+        code, _ = _run(command, name)
+        if code == 0 and private.exists() and not compiled.exists():
+            private.replace(compiled)
+    finally:
+        private.unlink(missing_ok=True)

@@ -82,7 +82,8 @@ def test_targets():
 
 def test_misuse_is_exit_code_2(file):
     assert "did you mean 'double'?" in run("run", f"{file}:doubel", code=2)
-    assert "there is no such file" in run("run", "nowhere.py", code=2)
+    assert "error[kernel-file]: cannot read 'nowhere.py': there is no such file" in run("run", "nowhere.py", code=2)
+    assert "error[kernel-file]" in run("check", "nowhere.cpp", code=2)
     assert "shapes-needed" in run("run", f"{file}:shift", code=2)
     assert "No such option" in run("run", f"{file}:double", "--shapes", "x=1", code=2)
     assert "no stage called" in run("ir", f"{file}:double", "--emit", "plan", code=2)
@@ -90,10 +91,25 @@ def test_misuse_is_exit_code_2(file):
 
 @pytest.mark.parametrize(
     "words",
-    [("--shape", "x=3,-4"), ("--shape", "=3"), ("--dtype", "x=f17"), ("--target", "gpu"), ("--target", "npu")],
+    [
+        ("run", "--shape", "x=3,-4"),
+        ("run", "--shape", "=3"),
+        ("run", "--dtype", "x=f17"),
+        ("run", "--target", "gpu"),
+        ("run", "--target", "npu"),
+        ("ir", "--shape", "y=3"),
+        ("check", "--shape", "y=3"),
+        ("tune", "--axis", "tile_z=3"),
+    ],
 )
 def test_a_mistake_in_the_words_of_the_command_has_no_line(file, words):
-    assert run("run", f"{file}:double", *words, code=2).startswith("error[")
+    verb, *options = words
+    assert run(verb, f"{file}:double", *options, code=2).startswith("error[")
+
+
+def test_the_package_is_the_command():
+    text = subprocess.run([sys.executable, "-m", "pypto", "targets"], capture_output=True, text=True, check=True).stdout
+    assert "native code" in text
 
 
 def test_a_mistake_in_the_file_has_its_line(file):

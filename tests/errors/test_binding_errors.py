@@ -217,6 +217,7 @@ def test_shapes_are_needed():
         call=lambda: pypto.compile(scaled).to_text(),
     )
     assert failure.location.file == __file__
+    assert "`--shape x=1024,512`" in failure.help
     error("shapes-needed", "before the first call", call=lambda: pypto.compile(scaled).execute())
 
     @tile(shape=(4, None))
@@ -224,6 +225,19 @@ def test_shapes_are_needed():
         out[:] = x
 
     error("shapes-needed", "its shape (4, None) is open", call=lambda: pypto.compile(rows).execute())
+
+
+def test_only_missing_shapes_are_needed():
+    @tile
+    def normalised(x, weight, out, eps: float = 1e-6):
+        out[:] = x * weight + eps
+
+    error(
+        "shapes-needed",
+        "the shapes of weight, out are not known",
+        "shapes={'x': (4, 8), 'weight': (1024, 512), 'out': (1024, 512)}",
+        call=lambda: pypto.compile(normalised, shapes={"x": (4, 8)}).to_text(),
+    )
 
 
 def test_options_that_would_change_what_a_kernel_means():
@@ -331,6 +345,8 @@ def test_command_line_mistakes(tmp_path):
     )
     file.write_text("x = 3\n")
     error("no-kernel", "defines no tile function", call=lambda: find_kernels(str(file)))
+    error("kernel-file", "there is no such file", "FILE.py:name", call=lambda: find_kernels(f"{tmp_path}/none.py"))
+    error("kernel-file", "it is a folder", call=lambda: find_kernels(str(tmp_path)))
 
 
 def test_shapes_that_a_decorator_suggests_and_the_body_does_not_fit():

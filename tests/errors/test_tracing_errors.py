@@ -731,6 +731,21 @@ def test_mistake(case: Case) -> None:
         assert start <= location.line < start + len(lines)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("axis-range", "use -2 to 1"),
+        ("index-range", "use -4 to 3"),
+        ("index-kind", "pypto.where(mask, value, out)"),
+        ("assign-shape", "keepdims=True"),
+        ("captured-array", "pypto.zeros"),
+    ],
+)
+def test_the_help_says_what_to_write(name: str, text: str) -> None:
+    case = next(case for case in CASES if case.name == name)
+    assert text in caught(case.kernel).help
+
+
 def test_break_is_reported_at_the_break() -> None:
     case = next(case for case in CASES if case.kernel.name == "broken")
     location = caught(case.kernel).location

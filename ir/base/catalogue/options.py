@@ -76,6 +76,9 @@ ENTRIES: dict[str, Entry] = {
     "override-twice": Entry(
         "PYPTO_OVERRIDE: {first} and {second} are both the text of stage {stage}", "remove one of the two"
     ),
+    "kernel-file": Entry(
+        "cannot read {path!r}: {why}", "name a kernel as FILE.py, FILE.py:name or FILE.pto; `check` takes AscendC too"
+    ),
     "pto-file": Entry(
         "cannot read {path!r}: {why}", "give the path of a file that `CompiledKernel.save` or `to_text` wrote"
     ),
@@ -88,7 +91,8 @@ ENTRIES: dict[str, Entry] = {
     "shape-option": Entry("{option}: {value!r} for parameter {parameter!r}", "give {wants}"),
     "shapes-needed": Entry(
         "the shapes of {parameters} are not known before the first call: {why}",
-        "pass shapes={example} to pypto.compile, or call execute with arguments first",
+        "pass shapes={example} to pypto.compile (`--shape {first}=1024,512` to the command), or call execute with "
+        "arguments first",
     ),
     "slot-too-small": Entry(
         "buffer_size_per_tile is {given} bytes, and the largest buffer of {kernel!r} needs {needed} bytes per slot "

@@ -14,7 +14,8 @@ _VALUES: dict[str, Entry] = {
         "write the repetition as `for i in pypto.loop(...)`, or as a Python loop over a fixed number of turns",
     ),
     "captured-array": Entry(
-        "a NumPy array of shape {shape} from outside is used in a tile function", "pass the array as an argument"
+        "a NumPy array of shape {shape} is used in a tile function",
+        "pass the array as an argument, or make a tile with `pypto.zeros`, `full`, `arange` or `eye`",
     ),
     "captured-tile": Entry(
         "a tile function that runs for each tile uses a tile of the function around it", "pass the tile as an argument"
@@ -131,7 +132,8 @@ _CONTROL: dict[str, Entry] = {
 _OUTPUTS: dict[str, Entry] = {
     "assign-shape": Entry(
         "a value of shape {value} does not fit a target of shape {target}",
-        "slice or reshape one of them: every axis of the value must be 1 or equal to the target's",
+        "every axis of the value must be 1 or equal to the target's, counted from the last one: slice or reshape one "
+        "of them; reductions keep their axis with `keepdims=True`",
     ),
     "hidden-output": Entry(
         "all {count} tiles would write the same elements of {parameter}",
@@ -162,9 +164,11 @@ _INDEXING: dict[str, Entry] = {
         "{given} indices for a tile with {rank} axes", "give at most one index per axis and one `...`"
     ),
     "index-kind": Entry(
-        "{kind} cannot be an index", "use whole numbers, slices, None, `...`, block ids and loop indices"
+        "{kind} cannot be an index",
+        "use whole numbers, slices, None, `...`, block ids and loop indices; of a tile of bools make a choice: "
+        "`out[:] = pypto.where(mask, value, out)`",
     ),
-    "index-range": Entry("index {index} is outside axis {axis} of extent {extent}", "use -{extent} to {extent} - 1"),
+    "index-range": Entry("index {index} is outside axis {axis} of extent {extent}", "{use}"),
     "slice-extent": Entry(
         "the slice from {start} to {stop} has no constant extent",
         "write `x[i:i + 64]` with a number for the extent, or `pypto.block(x, offset, shape)`",
@@ -178,7 +182,7 @@ _INDEXING: dict[str, Entry] = {
 
 _SHAPES: dict[str, Entry] = {
     "axis-kind": Entry("{axis!r} is not an axis number", "use a whole number, several of them, or None for all"),
-    "axis-range": Entry("axis {axis} of a tile with {rank} axes", "use -{rank} to {rank} - 1"),
+    "axis-range": Entry("axis {axis} of a tile with {rank} axes", "{use}"),
     "axis-twice": Entry("axes {axes} name one axis twice", "name each axis once"),
     "both-keywords": Entry("{first} and {second} are both given", "give one of them"),
     "concat-pieces": Entry("concat needs a list of tiles", "write `pypto.concat([a, b], axis=0)`"),
