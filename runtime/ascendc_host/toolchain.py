@@ -167,7 +167,7 @@ def _compile(compiler: Compiler, options: list[str], text: str, program: Path, n
 
 
 def _run(command: list[str], name: str, text: str = "") -> tuple[int, str]:
-    """Run a compiler on `text`; return its code and what it complained of. Whatever ends the wait ends all it started."""
+    """Run a compiler on `text`; return its code and its complaint. Whatever ends the wait ends all that it started."""
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as process:
         try:

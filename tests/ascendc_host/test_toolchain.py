@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -60,3 +65,67 @@ def test_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UserError, match=r"no-compiler|compiler"):
         toolchain.find_compiler("nothing")
     toolchain.find_compiler.cache_clear()
+
+
+SLOW = """#!/bin/sh
+case "$*" in
+*--version*) echo slow 1;;
+*c++-header*) exit 1;;
+*) touch started; sleep 60 & echo $! > child; wait;;
+esac
+"""
+BUILD = """
+import sys
+from pypto.ir.base.settings import settings
+from pypto.runtime.ascendc_host import toolchain
+
+with settings(cache=sys.argv[1]):
+    toolchain.build("int main() {}", "kernel.cpp")
+"""
+
+
+def is_alive(number: int) -> bool:
+    """Whether a process runs; one that has ended and waits for its parent does not."""
+    stat = Path(f"/proc/{number}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def test_interrupt_during_the_build_ends_the_compiler(tmp_path: Path) -> None:
+    """The compiler itself and what it started; nothing half built stays in the cache."""
+    script = tmp_path / "slow"
+    script.write_text(SLOW)
+    script.chmod(0o755)
+    environment = {**os.environ, "CXX": str(script)}
+    command = [sys.executable, "-c", BUILD, str(tmp_path / "cache")]
+    with subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE) as child:
+        assert wait_for((tmp_path / "child").exists)
+        assert wait_for(lambda: (tmp_path / "child").read_text().strip() != "")
+        child.send_signal(signal.SIGINT)
+        _, complaint = child.communicate(timeout=20)
+    assert b"KeyboardInterrupt" in complaint
+    sleeper = int((tmp_path / "child").read_text())
+    assert wait_for(lambda: not is_alive(sleeper))
+    left = {path.name for path in (tmp_path / "cache" / "ascendc_host").iterdir()}
+    assert all(name.startswith("prefix-") for name in left), left
+
+
+def test_time_limit_of_a_build_ends_what_the_compiler_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "slow"
+    script.write_text(SLOW)
+    script.chmod(0o755)
+    monkeypatch.setenv("CXX", str(script))
+    monkeypatch.setattr(toolchain, "BUILD_SECONDS", 1.0)
+    monkeypatch.chdir(tmp_path)
+    begin = time.monotonic()
+    with settings(cache=str(tmp_path / "cache")), pytest.raises(UserError, match="did not end within 1 s"):
+        toolchain.build("int main() {}", "kernel.cpp")
+    assert time.monotonic() - begin < 20
+    sleeper = int((tmp_path / "child").read_text())
+    assert wait_for(lambda: not is_alive(sleeper))

@@ -14,6 +14,10 @@ ENTRIES: dict[str, Entry] = {
         "kernel {kernel} takes {wanted} arguments ({names}), {given} were given",
         "give one array or number for each parameter, by name or in this order: {names}",
     ),
+    "kernel-build-time": Entry(
+        "the C++ compiler {compiler} did not end within {seconds:g} s",
+        "split the source, or set CXX to another compiler; a busy machine takes longer: try again",
+    ),
     "kernel-does-not-compile": Entry(
         "the C++ compiler rejects this source: {message}",
         'kernels need C++17 and `#include "kernel_operator.h"`; docs/ascendc-host.md lists what the host model lacks',
