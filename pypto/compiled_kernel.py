@@ -81,7 +81,7 @@ class CompiledKernel:
         self._positions = _positions(subject, self._outputs)
         self._file_written = False
         if target == "npu":
-            _require_device()
+            require_device()
         if target == "eager" and not subject.functions:
             raise UserError("eager-needs-python", subject.location, kernel=subject.name)
         self._compile_known()
@@ -431,7 +431,8 @@ def _positions(subject: Subject, outputs: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(names.index(name) for name in outputs)
 
 
-def _require_device() -> None:
+def require_device() -> None:
+    """Raise UserError ``needs-device``: nothing is launched on a device yet."""
     try:
         import torch_npu  # noqa: F401
     except ImportError as error:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypto.caller import PLACED_AT_CALLER
+from pypto.compiled_kernel import require_device
 from pypto.compiler import TARGETS
 from pypto.config import read_config
 from pypto.ir.base.errors import UserError, nearest
@@ -161,6 +162,8 @@ def read_case(kernel: Any, args: Any, input_shape: Any, dtypes: Any, config: Any
         raise UserError("unknown-target", None, target=name, hint=nearest(str(name), TARGETS))
     if name not in TUNED_TARGETS:
         raise UserError("tune-target", None, target=name)
+    if name == "npu":
+        require_device()
     options, dependencies = read_config(config)
     subject = read_subject(kernel, dependencies)
     if args is not None:

@@ -66,6 +66,10 @@ def test_a_target_without_tilings() -> None:
     )
 
 
+def test_a_device_that_is_not_here() -> None:
+    error("needs-device", "torch_npu", "target='ascendc'", call=lambda: auto_tune(copied, (4, 4), target="npu"))
+
+
 def test_one_shape_that_does_not_fit_all_parameters() -> None:
     @pypto.tile
     def product(a: Any, b: Any, c: Any) -> None:

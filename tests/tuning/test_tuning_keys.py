@@ -193,7 +193,7 @@ def test_F_device_toolchain_threads_and_target_are_in_the_key() -> None:
         {"device": "another processor"},
         {"toolchain": "another LLVM"},
         {"threads": 97},
-        {"target": "npu"},
+        {"target": "ascendc"},
         {"cores": (1, 2)},
         {"generator": "another"},
     ]
