@@ -77,12 +77,17 @@ class Clocks:
         if step.pipe == SCALAR:
             self.known[pipe][pipe] = self.issued[pipe]
         pieces = [(piece, item.write) for item in step.accesses for piece in self.pieces(step, item.resource)]
-        for piece, write in pieces:
-            self.check(step, pipe, piece, write)
+        self.check_all(step, pipe, pieces)
         mark = (self.issued[pipe], step.statement)
         for piece, write in pieces:
-            touched = self.touched.setdefault(piece, Touched())
+            touched = self.touched.get(piece)
+            if touched is None:
+                touched = self.touched[piece] = Touched()
             (touched.writes if write else touched.reads)[pipe] = mark
+
+    def check_all(self, step: Step, pipe: int, pieces: list[tuple[Piece, bool]]) -> None:
+        for piece, write in pieces:
+            self.check(step, pipe, piece, write)
 
     def pieces(self, step: Step, resource: str) -> tuple[Piece, ...]:
         if resource.startswith("gm:"):

@@ -9,6 +9,7 @@ get one slot less and the kernel's attribute ``notes`` says so.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable
@@ -22,7 +23,7 @@ from pypto.ir.passes.dependencies import FlagPlan, Plan, plan_of
 from pypto.ir.passes.layout import symbol_ranges
 from pypto.ir.passes.manager import Pass
 from pypto.ir.passes.pipes import Access, Pipes, Queue
-from pypto.ir.passes.remove_implied import needed_plan, without_barrier, without_flag
+from pypto.ir.passes.remove_implied import Item, PlacedPlan, needed_plan, plan_items, without_implied
 from pypto.ir.passes.rotate_buffers import noted
 from pypto.ir.passes.slots import slot
 from pypto.ir.verification.cross_flags import LARGEST_CROSS_FLAG
@@ -95,7 +96,7 @@ def order(kernel: Kernel, start: Extra | None = None) -> tuple[Plan, list[Ids]] 
     for _ in range(ATTEMPTS):
         plan = plan_of(kernel, extra)
         if not extra:
-            plan = needed_plan(kernel, plan, unnumbered)
+            plan = needed_plan(kernel, plan, functools.partial(unnumbered_plan, kernel))
         check_crossing(kernel, plan)
         ids, unplaced = choose_ids(plan, traces(kernel, plan))
         if unplaced is None:
@@ -115,28 +116,23 @@ def check_crossing(kernel: Kernel, plan: Plan) -> None:
 
 def trimmed(kernel: Kernel, plan: Plan, ids: list[Ids]) -> tuple[Plan, list[Ids]]:
     """Return `plan` without what was ordered for the sake of ids and is not needed for them after all."""
-    for flag in list(plan.flags):
-        number = plan.flags.index(flag)
-        fewer, fewer_ids = without_flag(plan, flag), [*ids[:number], *ids[number + 1 :]]
-        if not is_faulty(placed(kernel, fewer, fewer_ids)):
-            plan, ids = fewer, fewer_ids
-    for statement, pipes in list(plan.barriers.items()):
-        for pipe in sorted(pipes, key=lambda item: item.value):
-            fewer = without_barrier(plan, statement, pipe)
-            if not is_faulty(placed(kernel, fewer, ids)):
-                plan = fewer
-    return plan, ids
+    numbers = dict(zip(plan.flags, ids, strict=True))
+
+    def place(fewer: Plan) -> PlacedPlan:
+        return placed_plan(kernel, fewer, [numbers[flag] for flag in fewer.flags])
+
+    fewer = without_implied(plan, plan_items(plan), place, with_flags=True)
+    return fewer, [numbers[flag] for flag in fewer.flags]
 
 
-def unnumbered(kernel: Kernel, plan: Plan) -> Kernel:
+def unnumbered_plan(kernel: Kernel, plan: Plan) -> PlacedPlan:
     """Return `kernel` with flags that share no ids."""
-    ids = [Ids(number * SLOTS, flag.widths[-1]) for number, flag in enumerate(plan.flags)]
-    return placed(kernel, plan, ids)
+    return placed_plan(kernel, plan, [Ids(number * SLOTS, flag.widths[-1]) for number, flag in enumerate(plan.flags)])
 
 
 def traces(kernel: Kernel, plan: Plan) -> list[Turns]:
     """Return the events of each flag and slot in every scenario."""
-    made = unnumbered(kernel, plan)
+    made = unnumbered_plan(kernel, plan).kernel
     found = []
     for scenario in scenarios(made):
         turns: Turns = defaultdict(list)
@@ -247,28 +243,36 @@ def _link(extra: Extra, *touches: tuple[int, Queue]) -> bool:
 
 def placed(kernel: Kernel, plan: Plan, ids: list[Ids]) -> Kernel:
     """Return `kernel` with the flags and barriers of `plan` at their places."""
-    return replace(kernel, body=_Placer(kernel, plan, ids).body(kernel.body))
+    return placed_plan(kernel, plan, ids).kernel
+
+
+def placed_plan(kernel: Kernel, plan: Plan, ids: list[Ids]) -> PlacedPlan:
+    """Return `kernel` with the flags and barriers of `plan` at their places, and which statement stands for which."""
+    placer = _Placer(kernel, plan, ids)
+    return PlacedPlan(replace(kernel, body=placer.body(kernel.body)), placer.items)
 
 
 class _Placer:
     def __init__(self, kernel: Kernel, plan: Plan, ids: list[Ids]) -> None:
-        self.before: dict[int, list[Operation]] = defaultdict(list)
-        self.after: dict[int, list[Operation]] = defaultdict(list)
+        self.before: dict[int, list[tuple[Item, Operation]]] = defaultdict(list)
+        self.after: dict[int, list[tuple[Item, Operation]]] = defaultdict(list)
+        self.items: dict[int, Item] = {}
         self.count = 0
         self.loops = {number: item for number, item in enumerate(walk(kernel.body)) if isinstance(item, For)}
         self.ranges = symbol_ranges(kernel) if any(item.width > 1 for item in ids) else {}
         for flag, numbers in zip(plan.flags, ids, strict=True):
             number = self.turning(flag, numbers)
-            self.before[flag.waiter].append(_wait(flag, number))
-            self.after[flag.setter].append(_set(flag, number))
+            self.before[flag.waiter].append((flag, _wait(flag, number)))
+            self.after[flag.setter].append((flag, _set(flag, number)))
         for flag, numbers in zip(plan.flags, ids, strict=True):
             if flag.outermost is not None:
                 every = [numbers.first + number for number in range(numbers.width)]
                 every = every * flag.distance if flag.crosses else every
-                self.before[flag.outermost] += [_set(flag, number) for number in every]
-                self.after[flag.outermost][:0] = [_wait(flag, number) for number in every]
+                self.before[flag.outermost] += [(flag, _set(flag, number)) for number in every]
+                self.after[flag.outermost][:0] = [(flag, _wait(flag, number)) for number in every]
         for statement, pipes in plan.barriers.items():
-            self.before[statement] += [_barrier(pipe) for pipe in sorted(pipes, key=lambda pipe: pipe.value)]
+            in_order = sorted(pipes, key=lambda pipe: pipe.value)
+            self.before[statement] += [((statement, pipe), _barrier(pipe)) for pipe in in_order]
 
     def turning(self, flag: FlagPlan, ids: Ids) -> Index:
         """Return the id of the flag in the present turn of its loop."""
@@ -282,10 +286,15 @@ class _Placer:
             number = self.count
             self.count += 1
             inner = self.inside(statement)
-            made += [replace(item, location=statement.location) for item in self.before[number]]
+            made += self.located(self.before[number], statement)
             made.append(inner)
-            made += [replace(item, location=statement.location) for item in self.after[number]]
+            made += self.located(self.after[number], statement)
         return tuple(made)
+
+    def located(self, operations: list[tuple[Item, Operation]], statement: Statement) -> list[Operation]:
+        made = [replace(operation, location=statement.location) for _, operation in operations]
+        self.items.update((id(operation), item) for operation, (item, _) in zip(made, operations, strict=True))
+        return made
 
     def inside(self, statement: Statement) -> Statement:
         if isinstance(statement, For):
