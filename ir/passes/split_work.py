@@ -31,13 +31,13 @@ from pypto.ir.nodes import (
     Store,
     TileType,
     Value,
-    operands,
     walk,
 )
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.forms import reduced_axis
-from pypto.ir.passes.rewriting import Rewriter, first_free_number
+from pypto.ir.passes.layout import symbol_ranges
+from pypto.ir.passes.rewriting import first_free_number
 
 COMBINED = {"sum": "add", "max": "maximum", "min": "minimum", "prod": "mul"}
 LANES = 64
@@ -76,11 +76,15 @@ class _Splitter:
         self.versions: Counter[str] = Counter()
         self.loaded_versions: dict[str, int] = {}
         self.storing: tuple[str, Region] | None = None
-        self.ranges: dict[Symbol, Bounds] = {}
+        self.ranges: dict[Symbol, Bounds] = symbol_ranges(kernel)
         self.loops = itertools.count()
 
     def run(self) -> Kernel:
-        for statement in self.kernel.body:
+        self.statements(self.kernel.body)
+        return replace(self.kernel, body=tuple(self.builder.statements))
+
+    def statements(self, body: tuple[Statement, ...]) -> None:
+        for statement in body:
             if isinstance(statement, Load):
                 self.makers[statement.result.name] = statement
                 self.loaded_versions[statement.result.name] = self.versions[statement.source]
@@ -90,21 +94,25 @@ class _Splitter:
                 self.store(statement)
                 self.versions[statement.target] += 1
             elif isinstance(statement, For):
-                self.kept(statement)
+                self.loop(statement)
             else:
                 raise CannotSplitError
-        return replace(self.kernel, body=tuple(self.builder.statements))
 
-    def kept(self, loop: For) -> None:
-        """A loop as it is, with the whole of what it needs from outside."""
-        copier = Rewriter(self.kernel)
-        copier.builder = self.builder
-        for value in (value for item in walk((loop,)) for value in operands(item)):
-            if value.name in self.makers or value.name in self.given:
-                copier.values[value.name] = self.value(value, whole(extents(value)))
-        copier.loop(loop)
+    def loop(self, loop: For) -> None:
+        """The same loop with its body in pieces; what it carries is made whole."""
+        stored = {item.target for item in walk(loop.body) if isinstance(item, Store)}
+        self.versions.update(stored)
+        initial = tuple(self.value(value, whole(extents(value))) for value in loop.initial)
+        self.given |= {value.name: value for value in loop.carried}
+        outer, memo = self.builder.statements, dict(self.memo)
+        self.builder.statements = []
+        self.statements(loop.body)
+        yielded = tuple(self.value(value, whole(extents(value))) for value in loop.yielded)
+        body = tuple(self.builder.statements)
+        self.builder.statements, self.memo = outer, memo
+        self.builder.append(replace(loop, initial=initial, body=body, yielded=yielded))
         self.given |= {value.name: value for value in loop.results}
-        self.versions.update({item.target for item in walk(loop.body) if isinstance(item, Store)})
+        self.versions.update(stored)
 
     # pieces
 
@@ -163,6 +171,13 @@ class _Splitter:
         made = next(Symbol(name) for number in self.loops if (name := f"part{number}") not in taken)
         self.ranges[made] = (start, start + count - 1)
         return made
+
+    def bounds(self, index: Index) -> Bounds:
+        """Return an interval that holds every value of an index."""
+        found = bounds(index, self.ranges)
+        if found is None:
+            raise CannotSplitError
+        return found
 
     def store_piece(self, store: Store, axis: int, number: Index, chunk: int, length: int) -> None:
         spans = list(whole(extents(store.value)))
@@ -224,7 +239,7 @@ class _Splitter:
         """A reduction of the part, of all its reduced axis at once or chunk by chunk."""
         operand, axis = operation.operands[0], reduced_axis(operation)
         extent = extents(operand)[axis]
-        held = [length for k, (_, length) in enumerate(spans) if self.is_whole(operand, k)]
+        held = [self.held(operand, k, length) for k, (_, length) in enumerate(spans) if k != axis]
         chunk = self.chunk(extent, axis == operand.type.rank - 1)
         if math.prod(held) * extent <= SMALL or chunk >= extent or operation.name not in COMBINED:
             return self.reduced_part(operation, spans, 0, extent)
@@ -234,6 +249,12 @@ class _Splitter:
         if rest:
             total = self.combined(operation, total, self.reduced_part(operation, spans, extent - rest, rest))
         return total
+
+    def held(self, value: Value, axis: int, length: int) -> int:
+        """Return about how many of `length` elements of an axis the smallest tile holds."""
+        if self.is_whole(value, axis):
+            return length
+        return min(length, LANES) if axis == value.type.rank - 1 else 1
 
     def reduced_part(self, operation: Operation, spans: Spans, start: Index, length: int) -> Value:
         axis = reduced_axis(operation)
@@ -340,20 +361,21 @@ def _shape(spans: Spans) -> tuple[Extent, ...]:
     return tuple(extent for _, extent in spans)
 
 
-def _meeting(splitter: _Splitter, spans: Spans, ranges: Iterable[tuple[int, int]]) -> list[tuple[Span, int]] | None:
+def _meeting(splitter: _Splitter, spans: Spans, ranges: Iterable[tuple[Index, int]]) -> list[tuple[Span, int]] | None:
     """Return which elements of something at `ranges` (offset, length) the part `spans` holds, and where in the part;
     None for none. Raises CannotSplitError where it depends on the turn of a loop."""
     found: list[tuple[Span, int]] = []
     undecided = False
     for (start, extent), (offset, length) in zip(spans, ranges, strict=True):
-        low, high = bounds(start, splitter.ranges) or (0, 2**62)
-        if high + extent <= offset or low >= offset + length:
+        low, high = splitter.bounds(start)
+        first, last = splitter.bounds(offset)
+        if high + extent <= first or low >= last + length:
             return None
-        if low >= offset and high + extent <= offset + length:
+        if low >= last and high + extent <= first + length:
             found.append(((subtract(start, offset), extent), 0))
-        elif low == high:
-            first, end = max(low, offset), min(low + extent, offset + length)
-            found.append(((first - offset, end - first), first - low))
+        elif low == high and first == last:
+            begin, end = max(low, first), min(low + extent, first + length)
+            found.append(((begin - first, end - begin), begin - low))
         else:
             undecided = True
     if undecided:
@@ -425,17 +447,17 @@ def _slice(splitter: _Splitter, operation: Operation, spans: Spans) -> tuple[Dem
     return demands, lambda values: splitter.call(operation, "slice", values, ranges=tuple(steps))
 
 
-def _ranges(operation: Operation) -> list[tuple[int, int, int]]:
-    """Return the ranges of a slice or an insert in numbers; raises CannotSplitError for others."""
+def _ranges(operation: Operation) -> list[tuple[Index, int, int]]:
+    """Return the ranges of a slice or an insert; raises CannotSplitError for extents that vary."""
     ranges = operation.attribute("ranges")
     assert isinstance(ranges, tuple)
-    found: list[tuple[int, int, int]] = []
+    found: list[tuple[Index, int, int]] = []
     for item in ranges:
         assert isinstance(item, tuple)
         offset, extent, step = item
-        if not isinstance(offset, int) or not isinstance(extent, int) or not isinstance(step, int):
+        if not isinstance(extent, int) or not isinstance(step, int):
             raise CannotSplitError
-        found.append((offset, extent, step))
+        found.append((offset, extent, step))  # type: ignore[arg-type]  # an index
     return found
 
 
