@@ -64,19 +64,26 @@ struct Transfer {
     }
 };
 
-// Scales have a sign, 8 bits of exponent and 10 of fraction; the offset is signed and has 9 bits.
+// Scales have a sign, 8 bits of exponent and 10 of fraction; the offset is signed and has 9 bits. Whole numbers may be
+// shifted to 16 bits before they become float.
 struct Quantiser {
     float scale = 1;
     int32_t offset = 0;
     bool is_signed = false;
+    uint32_t shift = 0;
 
     explicit Quantiser(uint64_t bits)
         : scale(bit_cast<float>(static_cast<uint32_t>(bits) & ~uint32_t{0x1fff})),
-          offset(static_cast<int32_t>(bits >> 37 & 0x1ff)), is_signed((bits >> 46 & 1) != 0)
+          offset(static_cast<int32_t>(bits >> 37 & 0x1ff)), is_signed((bits >> 46 & 1) != 0),
+          shift((bits >> 36 & 1) != 0 ? static_cast<uint32_t>(bits >> 32 & 15) + 1 : 0)
     {
         offset = offset >= 256 ? offset - 512 : offset;
     }
 
+    float shifted(int32_t number) const
+    {
+        return static_cast<float>(shift == 0 ? number : std::min(32767, std::max(-32768, number >> shift)));
+    }
     int32_t to_byte(float value) const
     {
         const float scaled = std::nearbyint(std::min(255.0f, std::max(-256.0f, value * scale)));
@@ -94,6 +101,9 @@ T quantised(U number, const Transfer& transfer, uint64_t scale)
         return transfer.positive && number < U(0) ? U(0) : number;
     } else {
         float value = static_cast<float>(number);
+        if constexpr (sizeof(T) == 1 && std::is_same_v<U, int32_t>) {
+            value = Quantiser(scale).shifted(number);
+        }
         value = transfer.positive && value < 0 ? 0.0f : value;
         if constexpr (sizeof(T) == 1) {
             return static_cast<T>(Quantiser(scale).to_byte(value));
