@@ -94,6 +94,14 @@ class Emission:
             yield symbol
 
     @contextlib.contextmanager
+    def steps(self, extent: Extent, step: int) -> Iterator[Index]:
+        """Write a loop over 0, `step`, ... below `extent` and give its variable."""
+        symbol = Symbol(f"r{next(self.counter)}")
+        self.symbols[symbol] = name = symbol.name
+        with self.block(f"for (int64_t {name} = 0; {name} < {self.index(extent)}; {name} += {step})"):
+            yield symbol
+
+    @contextlib.contextmanager
     def loops(self, extents: tuple[Extent, ...]) -> Iterator[tuple[Index, ...]]:
         """Write nested loops over `extents` and give their variables."""
         with contextlib.ExitStack() as stack:

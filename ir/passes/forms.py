@@ -69,6 +69,14 @@ def is_prefix(before: tuple[Extent, ...], ranges: Attribute, after: tuple[Extent
     return not changed or (len(changed) == 1 and leading and stored_rank(before) == stored_rank(after))
 
 
+def is_repeated_row(shape: tuple[Extent, ...], whole: tuple[Extent, ...]) -> bool:
+    """Return whether a tile of `shape` is one row that is combined with each row of a tile of the shape `whole`."""
+    last = stored_rank(whole) - 1
+    aligned = (1,) * (len(whole) - len(shape)) + shape
+    is_row = last > 0 and all(extent == 1 for extent in aligned[:last]) and aligned[last:] == whole[last:]
+    return is_row and shape != whole and any(extent != 1 for extent in whole[:last])
+
+
 def is_dense(region: Region, rank: int, shape: tuple[Extent, ...]) -> bool:
     """Return whether neighbours along the last of `rank` stored axes of a region are neighbours in its array."""
     return not rank or (region[rank - 1].step == 1 and all(extent == 1 for extent in shape[rank:]))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pypto.ir.dtypes import BOOL, F32, I32
-from pypto.ir.index import Extent, add, bounds, maximum, minimum, subtract
+from pypto.ir.index import Extent, add, bounds, maximum, minimum, product, subtract
 from pypto.ir.nodes import Kernel, Load, Operation, Range, Region, Store, Value
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.decompose import REGISTER_OPERATIONS
-from pypto.ir.passes.forms import is_row_reduction, reduced_axis
+from pypto.ir.passes.forms import is_repeated_row, is_row_reduction, reduced_axis
 from pypto.ir.passes.layout import Ranges, largest, stored_rank
 from pypto.ir.passes.rewriting import Rewriter
 
@@ -23,11 +23,18 @@ SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne
 NUMBER_LAST = COMMUTATIVE | {"sub"}
 """Operations with an instruction whose second operand is a number in a register."""
 
+ROW_OPERATIONS = frozenset(("add", "div", "maximum", "minimum", "mul", "sub"))
+"""Operations of which one source may be one row for all rows: its stride from repeat to repeat is 0."""
+
 REPEAT_LANES = 64
 """Elements of f32 in one repeat."""
 
 LONGEST_STRIDED_ROW = 2040
 """Most f32 elements of a row that one instruction can step over: 255 blocks of 32 bytes."""
+
+MOST_REPEATS = 255
+LARGEST_MULTIPLE = 32
+"""Elements that rows of any kernel are padded to a multiple of, at most."""
 
 
 class Selector(Rewriter):
@@ -171,12 +178,31 @@ class Selector(Rewriter):
         shape = operation.results[0].shape
         name, operands = self.ordered(operation.name, operation.operands)
         last_may_be_number = self.takes_number(name, operands)
+        if self.one_meets_all_rows(name, operands, shape):
+            return self.call(name, *operands, **dict(operation.attributes))
         tiles = [
             value if value.name in self.registers and last_may_be_number and position == len(operands) - 1
             else self.tile(value, shape)
             for position, value in enumerate(operands)
         ]  # fmt: skip
         return self.call(name, *tiles, **dict(operation.attributes))
+
+    def one_meets_all_rows(self, name: str, operands: tuple[Value, ...], shape: tuple[Extent, ...]) -> bool:
+        """Return whether one operand is a row that instructions for 64 columns each, with a repeat for each row, take
+        as it is, and these are no more than copying it to every row would take."""
+        last = stored_rank(shape) - 1
+        shapes = [value.shape for value in operands]
+        if name not in ROW_OPERATIONS or shape not in shapes or any(value.name in self.registers for value in operands):
+            return False
+        inner = all(isinstance(extent, int) for extent in shape[1 : max(1, last)])
+        if not inner or shapes[0] == shapes[1] or operands[0].dtype.bytes != F32.bytes:
+            return False
+        if not is_repeated_row(shapes[1 - shapes.index(shape)], shape):
+            return False
+        rows = largest(product(shape[:last]), self.ranges, self.kernel)
+        columns = largest(shape[last], self.ranges, self.kernel)
+        pitch = -(-columns // LARGEST_MULTIPLE) * LARGEST_MULTIPLE
+        return rows <= MOST_REPEATS and pitch <= LONGEST_STRIDED_ROW and -(-columns // REPEAT_LANES) <= rows + 1
 
     def ordered(self, name: str, operands: tuple[Value, ...]) -> tuple[str, tuple[Value, ...]]:
         """Return the operation with a number, if there is one, in last place where that is possible."""

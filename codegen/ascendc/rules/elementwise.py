@@ -14,6 +14,11 @@ from pypto.ir.passes.layout import stored_rank
 
 Rule = Callable[[Emission, Operation], None]
 
+LANES = 64
+"""Elements of four bytes in one repeat."""
+
+BLOCK = 32
+
 REGISTER_EXPRESSIONS = {
     "add": "({0} + {1})",
     "sub": "({0} - {1})",
@@ -61,12 +66,35 @@ def binary(function: str, with_number: str = "", number: str = "{}") -> Rule:
         if in_register(emission, operation):
             return
         result, (left, right) = only_result(operation), operation.operands
+        if any(value.buffer and value.shape != result.shape for value in (left, right)):
+            row_by_row(emission, function, operation)
+            return
         name, second = function, emission.tensor(right) if right.buffer else ""
         if right.buffer is None:
             name, second = with_number, number.format(emission.register(right))
         emission.call(name, emission.tensor(result), emission.tensor(left), second, emission.count(result))
 
     return rule
+
+
+def row_by_row(emission: Emission, function: str, operation: Operation) -> None:
+    """A repeat for each row, an instruction for every 64 columns: a source of one row has stride 0."""
+    result = only_result(operation)
+    last = stored_rank(result.shape) - 1
+    columns, rows = result.shape[last], emission.index(index.product(result.shape[:last]))
+    pitch = emission.strides(result)[last - 1] * result.dtype.bytes // BLOCK
+    values = (result, *operation.operands)
+    strides = ", ".join(str(pitch if value.shape == result.shape else 0) for value in values)
+    repeats = (f"static_cast<uint8_t>({rows})", f"{{1, 1, 1, {strides}}}")
+    if isinstance(columns, int) and columns <= LANES:
+        mask = f"static_cast<uint64_t>({columns})"
+        emission.call(function, *map(emission.tensor, values), mask, *repeats)
+        return
+    with emission.steps(columns, LANES) as column:
+        whole = isinstance(columns, int) and columns % LANES == 0
+        width = LANES if whole else index.minimum(LANES, index.subtract(columns, column))
+        mask = f"static_cast<uint64_t>({emission.index(width)})"
+        emission.call(function, *(emission.tensor(value, column) for value in values), mask, *repeats)
 
 
 def as_bits(emission: Emission, value: Value) -> tuple[str, str]:
