@@ -17,6 +17,7 @@ from pypto.dependencies import AnyDependency, Dependency, GatherDep
 from pypto.ir.base.errors import UserError
 from pypto.links import Link, Pick, Port, Wait, launch_parameters, links_by_name, resolve, resolve_barriers
 from pypto.never_read import never_read
+from pypto.read_first import read_first
 from pypto.tile_function import TileFunction
 
 if TYPE_CHECKING:
@@ -263,12 +264,13 @@ def _assemble(
         (number, item)
         for number, stage in enumerate(stages)
         for item in launch_parameters(stage)
-        if (number, item.name) not in linked and (number, item.name) not in produced
+        if (number, item.name) not in linked
+        and ((number, item.name) not in produced or item.name in _in_and_out(stage))
     ]
     if not unordered:
         _check_outputs(stages, launch, _successors(links, waits))
     joined = _joined_ports(stages, links)
-    arrays = _array_names(stages, links, joined, {item.name for _, item in launch})
+    arrays = _array_names(stages, links, joined, {(number, item.name) for number, item in launch})
     names = tuple(
         {item.name: arrays.get((number, item.name), item.name) for item in launch_parameters(stage)}
         for number, stage in enumerate(stages)
@@ -276,6 +278,11 @@ def _assemble(
     _check_connected(stages, names, links, waits)
     joins = tuple(_join(port, members, arrays[port]) for port, members in sorted(joined.items()))
     return Graph(stages, links, names, _signature([item for _, item in launch]), joins, waits=tuple(waits))
+
+
+def _in_and_out(stage: TileFunction) -> frozenset[str]:
+    """Return the outputs that a stage surely changes from what they held before: launch arguments even when linked."""
+    return read_first(stage.original) & frozenset(stage.outputs)
 
 
 def _joined_ports(stages: Sequence[TileFunction], links: Iterable[Link]) -> dict[Port, list[Link]]:
@@ -345,7 +352,7 @@ def _check_outputs(
 
 
 def _array_names(
-    stages: tuple[TileFunction, ...], links: Iterable[Link], joined: Mapping[Port, object], taken: set[str]
+    stages: tuple[TileFunction, ...], links: Iterable[Link], joined: Mapping[Port, object], launch: set[Port]
 ) -> dict[Port, str]:
     """Return the module's array of each linked parameter: the producer's name for it, made unique.
 
@@ -353,9 +360,9 @@ def _array_names(
     """
     sources = {link.destination_port: link.source_port for link in links}
     names: dict[Port, str] = {}
-    used = set(taken)
+    used = {name for _, name in launch}
     for port in sorted({link.source_port for link in links} - set(sources)):
-        names[port] = _unused(port[1], stages[port[0]].name, used)
+        names[port] = port[1] if port in launch else _unused(port[1], stages[port[0]].name, used)
     for port in sorted(sources):
         names[port] = _unused(port[1], stages[port[0]].name, used) if port in joined else names[sources[port]]
     return names

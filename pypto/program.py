@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pypto.barriers import SYNC_MODE
@@ -201,12 +201,24 @@ def _links_out(plan: _Plan, number: int, known: Mapping[str, View]) -> dict[str,
     fresh = [item.name for item in launch_parameters(stage) if names[item.name] not in known]
     if not fresh:
         return {}
-    meaning = decide(stage, _stage_views(graph, number, known))
-    kernel = meaning.traced or trace(stage, meaning.views, meaning.hidden, meaning.block)
+    try:
+        meaning = decide(stage, _stage_views(graph, number, known))
+        kernel = meaning.traced or trace(stage, meaning.views, meaning.hidden, meaning.block)
+    except UserError as error:
+        raise _linked(error, stage, fresh) from None
     return {
         names[name]: _link_type(graph, number, plan.outgoing[number, name], kernel.parameter(name).type)
         for name in fresh
     }
+
+
+def _linked(error: UserError, stage: TileFunction, fresh: Sequence[str]) -> UserError:
+    """Return an error about an output without a value in the words of links: it cannot be given as an argument."""
+    parameter = error.details.get("parameter")
+    name = {"fresh-read": "link-fresh-read", "fresh-partial": "link-fresh-partial"}.get(error.name)
+    if name is None or parameter not in fresh:
+        return error
+    return UserError(name, error.location, parameter=parameter, stage=stage.name)
 
 
 def _link_type(graph: Graph, number: int, links: list[Link], written: TileType) -> TileType:

@@ -261,3 +261,37 @@ def test_names_that_no_or_several_tile_functions_have():
 def test_a_mapping_that_cannot_be_pickled():
     kernel = compiled([produce, halves], Dependency(produce, halves, mapping=lambda index: index * 2))
     error("cannot-pickle", "the mapping of a dependency", call=lambda: pickle.dumps(kernel))
+
+
+def test_a_linked_output_that_is_read_or_written_in_part_first():
+    def doubled(tile_):
+        return tile_ * 2.0
+
+    @tile(shape=(4, 4), tile_num=4)
+    def reads(x, part):
+        part[:] = doubled(part) + x
+
+    @tile(shape=(4, 4), tile_num=4)
+    def halves_of(x, part):
+        part[:2] = x[:2]
+        part[2:] = x[2:]
+
+    x, out = np.zeros((4, 4, 4), np.float32), np.zeros((4, 4, 4), np.float32)
+    for stage, name, place, *parts in (
+        (
+            reads,
+            "link-fresh-read",
+            "return tile_",
+            "stage 'reads' reads 'part' before it writes it",
+            "`part[:] = part +",
+        ),
+        (
+            halves_of,
+            "link-fresh-partial",
+            "part[:2] = x[:2]",
+            "'part' of stage 'halves_of' covers a part",
+            "pypto.full",
+        ),
+    ):
+        kernel = pypto.compile([stage, consume], config=pypto.TileConfig(dependency=Dependency(stage, consume)))
+        error(name, place, *parts, call=lambda kernel=kernel: kernel.execute(x, out))

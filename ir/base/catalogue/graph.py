@@ -53,6 +53,18 @@ ENTRIES: dict[str, Entry] = {
         "which is {second_type}",
         "make dtypes and tile shapes of the producers equal (a concat needs equal extents but for axis 0)",
     ),
+    "link-fresh-partial": Entry(
+        "the first write to {parameter!r} of stage {stage!r} covers a part of it; it is linked to other stages, so its "
+        "shape follows from what {stage!r} writes",
+        "write all of it first (`{parameter}[:] = pypto.full(shape, 0.0)`), or read it first to make it an argument "
+        "too (`{parameter}[:] = {parameter} * 1.0`)",
+    ),
+    "link-fresh-read": Entry(
+        "stage {stage!r} reads {parameter!r} before it writes it; it is linked to other stages, and the code does not "
+        "show that what it held before has to be an argument",
+        "read it in the first statement that uses it, outside of branches and helpers (`{parameter}[:] = {parameter} "
+        "+ ...`), or link another stage to {parameter!r}",
+    ),
     "link-needs-buffer": Entry(
         "the link from {source!r} to {destination!r} does not say {which}: {why}",
         "give {which}= the name of a parameter",
