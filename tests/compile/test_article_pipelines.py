@@ -22,7 +22,7 @@ def shift(y, out):
     out[:] = y + 1.0
 
 
-@pytest.mark.parametrize("target", ["cpu", "reference", "eager"])
+@pytest.mark.parametrize("target", ["cpu", "reference", "eager", "ascendc"])
 @pytest.mark.parametrize(("strategy", "more"), [("DOUBLE", {}), ("TRIPLE", {"enable_prefetch": True})])
 def test_article_2_3(strategy, more, target):
     """`kernel_graph` is never defined in the article: a graph of two stages."""

@@ -38,7 +38,7 @@ DEPENDENCY = Dependency(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ["cpu", "reference", "eager"])
+@pytest.mark.parametrize("target", ["cpu", "reference", "eager", "ascendc"])
 @pytest.mark.parametrize("mode", list(SYNC_MODE))
 def test_articles_2_1_and_2_2(mode, target):
     """The barrier of 2.2 attached to the kernel of 2.1. The slice in the body binds its axes: 8 tiles alone."""

@@ -159,7 +159,8 @@ def test_suggestions_say_where_and_what():
     assert clean.suggest_barrier_insertion(clean.detect_races()).barrier_insert_points == ()
 
 
-def test_trap_two_of_article_7():
+@pytest.mark.parametrize("target", ["cpu", "reference", "eager", "ascendc"])
+def test_trap_two_of_article_7(target):
     """As printed, after the report is made; the graph forgets that the third stage overwrites what the first reads."""
     dep_graph = DependencyGraph([Dependency("produce", "read_t")], stages=[produce, read_t, change_x])
     kernel_graph = dep_graph
@@ -170,7 +171,7 @@ def test_trap_two_of_article_7():
         assert all(isinstance(part, str) for part in (issue.type, issue.description, *issue.suggestions))
         assert issue.location.line
     fixed_graph = auto_insert_sync(original_graph=kernel_graph, validation_report=race_report, strategy="minimal")
-    fixed_kernel = pypto.compile(fixed_graph)
+    fixed_kernel = pypto.compile(fixed_graph, target=target)
     fixed_result = fixed_kernel.execute(verify=True)
     assert fixed_result.verification_passed, fixed_result.verification_error
 
