@@ -14,9 +14,11 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from pypto.ir.base.errors import CompilerBug, UserError
 from pypto.ir.engine.clocks import Event, is_faulty, observe, scenarios
+from pypto.ir.engine.program import Facts
 from pypto.ir.index import Index, add
 from pypto.ir.nodes import Attribute, For, If, Kernel, Level, Operation, Statement, walk
 from pypto.ir.passes.dependencies import FlagPlan, Plan, plan_of
@@ -48,16 +50,25 @@ class Ids:
     width: int
 
 
+class Refusal(Enum):
+    """Why no flags were found for buffers of so many slots."""
+
+    IDS = f"{IDS} flag ids are too few for {{slots}} slots per buffer"
+    CLOCKS = "{slots} slots per buffer are out of order where an inner loop begins anew"
+
+
 def insert_synchronisation(kernel: Kernel) -> Kernel:
     """Return `kernel` at level *synchronised*."""
     deepest = max((buffer.depth for buffer in kernel.buffers), default=1)
+    reasons: list[str] = []
     for depth in range(deepest, 0, -1):
-        shallow = kernel if depth == deepest else _with_at_most(kernel, depth)
-        made = synchronised(shallow)
-        if made is not None:
+        made = synchronised(_with_at_most(kernel, depth, reasons))
+        if isinstance(made, Kernel):
             return made
-    made = synchronised(noted(_with_at_most(kernel, 1), SERIAL_NOTE), one_at_a_time(kernel))
-    if made is None:
+        reasons.append(made.value.format(slots=depth))
+    serial = noted(_with_at_most(kernel, 1, reasons[:-1]), SERIAL_NOTE)
+    made = synchronised(serial, one_at_a_time(serial))
+    if isinstance(made, Refusal):
         raise CompilerBug("insert_synchronisation", f"flags of {kernel.name} do not fit {IDS} ids")
     return made
 
@@ -72,22 +83,23 @@ def one_at_a_time(kernel: Kernel) -> Extra:
     return {number: frozenset((Access(pipe, "turn", True),)) for number, pipe in working if pipe is not None}
 
 
-def _with_at_most(kernel: Kernel, depth: int) -> Kernel:
-    buffers = tuple(replace(buffer, depth=min(depth, buffer.depth)) for buffer in kernel.buffers)
-    if buffers == kernel.buffers:
+def _with_at_most(kernel: Kernel, depth: int, reasons: list[str]) -> Kernel:
+    """Return `kernel` with at most `depth` slots per buffer, noting why there are no more."""
+    if not reasons:
         return kernel
-    note = f"{IDS} flag ids are too few for {depth + 1} slots per buffer: {depth} {'is' if depth == 1 else 'are'} used"
+    buffers = tuple(replace(buffer, depth=min(depth, buffer.depth)) for buffer in kernel.buffers)
+    note = f"{', '.join(reasons)}: {depth} {'is' if depth == 1 else 'are'} used"
     return noted(replace(kernel, buffers=buffers), note)
 
 
-def synchronised(kernel: Kernel, extra: Extra | None = None) -> Kernel | None:
-    """Return `kernel` with its flags and barriers, or None when ids run out; `extra` touches are ordered too."""
+def synchronised(kernel: Kernel, extra: Extra | None = None) -> Kernel | Refusal:
+    """Return `kernel` with its flags and barriers, or why there are none; `extra` touches are ordered too."""
     found = order(kernel, extra)
-    return None if found is None else replace(placed(kernel, *found), level=Level.SYNCHRONISED)
+    return found if isinstance(found, Refusal) else replace(placed(kernel, *found), level=Level.SYNCHRONISED)
 
 
-def order(kernel: Kernel, start: Extra | None = None) -> tuple[Plan, list[Ids]] | None:
-    """Return the flags and barriers of `kernel` and the ids of the flags, or None when ids run out.
+def order(kernel: Kernel, start: Extra | None = None) -> tuple[Plan, list[Ids]] | Refusal:
+    """Return the flags and barriers of `kernel` and the ids of the flags, or why there are none.
 
     A plan takes the turns of a loop as one sequence, but slots begin anew whenever an inner loop is entered: the clocks
     have the last word.
@@ -101,10 +113,10 @@ def order(kernel: Kernel, start: Extra | None = None) -> tuple[Plan, list[Ids]] 
         ids, unplaced = choose_ids(plan, traces(kernel, plan))
         if unplaced is None:
             found = trimmed(kernel, plan, ids) if extra else (plan, ids)
-            return None if is_faulty(placed(kernel, *found)) else found
+            return Refusal.CLOCKS if is_faulty(placed(kernel, *found)) else found
         if not relax(plan, unplaced, extra):
-            return None
-    return None
+            break
+    return Refusal.IDS
 
 
 def check_crossing(kernel: Kernel, plan: Plan) -> None:
@@ -133,10 +145,10 @@ def unnumbered_plan(kernel: Kernel, plan: Plan) -> PlacedPlan:
 def traces(kernel: Kernel, plan: Plan) -> list[Turns]:
     """Return the events of each flag and slot in every scenario."""
     made = unnumbered_plan(kernel, plan).kernel
-    found = []
+    found, facts = [], Facts.of(made)
     for scenario in scenarios(made):
         turns: Turns = defaultdict(list)
-        for place, event in enumerate(observe(made, scenario)[0].events):
+        for place, event in enumerate(observe(made, scenario, facts)[0].events):
             turns[divmod(event.step.flag[2], SLOTS)].append((place, event))
         found.append(turns)
     return found

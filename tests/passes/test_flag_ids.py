@@ -117,3 +117,14 @@ def two_levels(outer: int, inner: int, wide: int, narrow: int) -> Module:
 def test_slots_that_begin_anew_with_each_entry_of_a_loop(outer: int, inner: int, wide: int, narrow: int) -> None:
     """Where turns are no multiple of slots, an order of the turns within one entry is none across two."""
     check(two_levels(outer, inner, wide, narrow))
+
+
+def test_note_says_whether_ids_or_clocks_rule_slots_out() -> None:
+    """Three slots get ids here, but not an order for every number of turns; two get no ids."""
+    lowered, _ = run_passes(two_levels(2, 4, 1, 4), NPU_PASSES)
+    (note,) = dict(lowered.kernels[0].attributes)["notes"]
+    assert note == (
+        "3 slots per buffer are out of order where an inner loop begins anew, "
+        "6 flag ids are too few for 2 slots per buffer: 1 is used"
+    )
+    assert {buffer.depth for buffer in lowered.kernels[0].buffers} == {1}
