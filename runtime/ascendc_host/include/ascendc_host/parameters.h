@@ -228,7 +228,7 @@ struct MrgSort4Info {
     uint16_t elementLengths[4] = {};
     bool ifExhaustedSuspension = false;
     uint16_t validBit = 0;
-    uint8_t repeatTimes = 1;
+    uint16_t repeatTimes = 1;
 };
 
 struct BinaryConfig {

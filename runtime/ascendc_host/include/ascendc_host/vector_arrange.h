@@ -300,6 +300,16 @@ void merge_lists(Memory& memory, const Snapshot& all, uint64_t target, const Mer
     }
 }
 
+// Whether each repeat may go on behind the four lists of the one before.
+inline bool repeats_merge(const MergeList& lists, const AscendC::MrgSort4Info& info)
+{
+    bool together = lists.lists == 4 && !info.ifExhaustedSuspension;
+    for (uint32_t k = 1; k < lists.lists; ++k) {
+        together = together && lists.length[k] == lists.length[0] && lists.address[k] == lists.address[0] + k * lists.length[0] * RECORD;
+    }
+    return together;
+}
+
 template <typename T>
 void merge_sort(VectorCall& call, const AscendC::LocalTensor<T>& dst, const std::array<LocalView, 4>& sources, const AscendC::MrgSort4Info& info)
 {
@@ -320,6 +330,14 @@ void merge_sort(VectorCall& call, const AscendC::LocalTensor<T>& dst, const std:
         if (lists.length[k] > 4095) {
             call.fail("merge-lists", format("list %u has %u elements: at most 4095", k, info.elementLengths[k]));
         }
+    }
+    call.repeat(static_cast<int64_t>(repeats));
+    if (repeats > 1 && !repeats_merge(lists, info)) {
+        call.fail("merge-lists", format("%llu repeats need four lists of one length, side by side, that all run to their end",
+                                        static_cast<unsigned long long>(repeats)));
+    }
+    if (!call.legal()) {
+        return;
     }
     for (uint32_t k = 0; k < lists.lists; ++k) {
         const uint64_t bytes = (repeats == 0 ? 0 : (repeats - 1) * total + lists.length[k]) * RECORD;
