@@ -114,7 +114,7 @@ def _in_pieces(kernel: Kernel, axes: CutAxes, cuts: list[Cut]) -> Kernel | None:
         for parts in PIECES:
             split = split_work(kernel, parts, is_whole)
             if split is None:
-                return None
+                continue
             found = cut_axes(split)
             remaining = possible_cuts(split, found)
             choice = Choice(split, found, remaining, depth, {item.axis: item.extent for item in remaining}, {})

@@ -75,7 +75,7 @@ class _Splitter:
         self.given: dict[str, Value] = {}
         self.versions: Counter[str] = Counter()
         self.loaded_versions: dict[str, int] = {}
-        self.storing: tuple[str, Region] | None = None
+        self.storing: tuple[Store, Spans] | None = None
         self.ranges: dict[Symbol, Bounds] = symbol_ranges(kernel)
         self.loops = itertools.count()
 
@@ -186,7 +186,7 @@ class _Splitter:
 
     def store_part(self, store: Store, spans: Spans) -> None:
         region = _part_of(store.region, spans)
-        self.storing = (store.target, region)
+        self.storing = (store, spans)
         value = self.value(store.value, spans)
         self.storing = None
         self.builder.append(replace(store, region=region, value=value))
@@ -222,18 +222,28 @@ class _Splitter:
 
     def loaded(self, load: Load, spans: Spans) -> Value:
         region = _part_of(load.region, spans)
-        self.check_unchanged(load, region)
+        self.check_unchanged(load, spans)
         result = self.builder.value(TileType(load.result.dtype, tuple(extent for _, extent in spans)))
         self.builder.append(replace(load, result=result, region=region))
         return result
 
-    def check_unchanged(self, load: Load, region: Region) -> None:
+    def check_unchanged(self, load: Load, spans: Spans) -> None:
         """Raise CannotSplitError when something was stored since to what is loaded only now; what is stored piece by
         piece may be read by the piece that stores it."""
         if self.loaded_versions[load.result.name] != self.versions[load.source]:
             raise CannotSplitError
-        if self.storing is not None and self.storing[0] == load.source and self.storing[1] != region:
+        if self.storing is None or self.storing[0].target != load.source:
+            return
+        store, piece = self.storing
+        if store.region != load.region or not all(map(self.holds, piece, spans)):
             raise CannotSplitError
+
+    def holds(self, outer: Span, inner: Span) -> bool:
+        """Return whether `outer` holds all of `inner`, in every turn."""
+        if outer == inner:
+            return True
+        (low, high), (first, last) = self.bounds(outer[0]), self.bounds(inner[0])
+        return high <= first and last + inner[1] <= low + outer[1]
 
     def reduced(self, operation: Operation, spans: Spans) -> Value:
         """A reduction of the part, of all its reduced axis at once or chunk by chunk."""
