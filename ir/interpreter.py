@@ -1,6 +1,7 @@
 """The reference target: what a module means, computed with the operation table's NumPy meanings.
 
-Levels below *tile* run as well: values stay SSA, buffers are not modelled, synchronisation does nothing.
+Levels below *tile* run as well: values stay SSA, buffers are not modelled, and flags do nothing. At a barrier between
+blocks, each block stops until all the others have come to theirs.
 """
 
 from __future__ import annotations
@@ -62,14 +63,33 @@ def run(module: Module, arrays: Mapping[str, Array], scalars: Mapping[str, Numbe
 
 
 def run_kernel(kernel: Kernel, memory: Mapping[str, Array], symbols: Mapping[Symbol, int] | None = None) -> None:
-    """Run every block of one kernel, in order, on the arrays of `memory` (scalars are arrays of shape ())."""
+    """Run every block of one kernel, in order, on the arrays of `memory` (scalars are arrays of shape ()).
+
+    What lies between two barriers runs in all blocks, in order, before anything behind the second one.
+    """
     known = dict(symbols or {})
     known.update(shape_symbols(kernel.parameters, memory))
     deaths = _last_uses(kernel.body)
-    blocks = [range(evaluate(axis.extent, known)) for axis in kernel.grid]
-    for block in itertools.product(*blocks):
-        grid = {axis.symbol: number for axis, number in zip(kernel.grid, block, strict=True)}
-        _Machine(memory, {**known, **grid}, deaths).body(kernel.body)
+    extents = [range(evaluate(axis.extent, known)) for axis in kernel.grid]
+    grids = (
+        {axis.symbol: number for axis, number in zip(kernel.grid, block, strict=True)}
+        for block in itertools.product(*extents)
+    )
+    running = (_Machine(memory, {**known, **grid}, deaths).body(kernel.body) for grid in grids)
+    if not any(map(_waits, walk(kernel.body))):
+        for _ in itertools.chain.from_iterable(running):
+            pass
+        return
+    waiting = list(running)
+    while waiting:
+        waiting = [block for block in waiting if next(block, _ENDED) is not _ENDED]
+
+
+_ENDED = object()
+
+
+def _waits(statement: Statement) -> bool:
+    return isinstance(statement, Operation) and statement.name == "wait_barrier"
 
 
 def shape_symbols(parameters: tuple[Parameter, ...], memory: Mapping[str, Array]) -> dict[Symbol, int]:
@@ -161,23 +181,27 @@ class _Machine:
     deaths: Deaths
     values: dict[str, Array] = field(default_factory=dict)
 
-    def body(self, statements: tuple[Statement, ...]) -> None:
+    def body(self, statements: tuple[Statement, ...]) -> Iterator[None]:
+        """Run statements; stops wherever the block waits for the others."""
         for statement, dying in zip(statements, self.deaths[id(statements)], strict=True):
-            self.statement(statement)
+            if isinstance(statement, For):
+                yield from self.loop(statement)
+            elif isinstance(statement, If):
+                yield from self.choice(statement)
+            elif _waits(statement):
+                yield
+            else:
+                self.statement(statement)
             for name in dying:
                 self.values.pop(name, None)
 
-    def statement(self, statement: Statement) -> None:
+    def statement(self, statement: Operation | Load | Store) -> None:
         if isinstance(statement, Operation):
             self.operation(statement)
         elif isinstance(statement, Load):
             self.load(statement)
-        elif isinstance(statement, Store):
-            self.store(statement)
-        elif isinstance(statement, For):
-            self.loop(statement)
         else:
-            self.choice(statement)
+            self.store(statement)
 
     def operation(self, operation: Operation) -> None:
         record = TABLE[operation.name]
@@ -253,21 +277,21 @@ class _Machine:
             slices.append(slice(offset, None if stop < 0 else stop, item.step) if extent else slice(0, 0))
         return tuple(slices)
 
-    def loop(self, loop: For) -> None:
+    def loop(self, loop: For) -> Iterator[None]:
         current = tuple(self.values[value.name] for value in loop.initial)
         for number in range(self.index(loop.start), self.index(loop.stop), loop.step):
             self.symbols[loop.index] = number
             self.bind(loop.carried, current)
-            self.body(loop.body)
+            yield from self.body(loop.body)
             current = tuple(self.values[value.name] for value in loop.yielded)
         self.bind(loop.results, current)
 
-    def choice(self, choice: If) -> None:
+    def choice(self, choice: If) -> Iterator[None]:
         if self.holds(choice.condition):
             body, yielded = choice.then_body, choice.then_yielded
         else:
             body, yielded = choice.else_body, choice.else_yielded
-        self.body(body)
+        yield from self.body(body)
         self.bind(choice.results, tuple(self.values[value.name] for value in yielded))
 
     def holds(self, condition: Condition) -> bool:

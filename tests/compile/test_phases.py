@@ -10,6 +10,7 @@ import pytest
 import pypto
 from passes.test_synchronisation import deletions
 from pypto import SYNC_MODE, Barrier, BarrierConfig, Dependency, DependencyGraph, GatherDep, tile
+from pypto.ir import interpreter
 from pypto.ir.engine import clocks, values
 from pypto.ir.engine.cores import crossing_faults
 from pypto.ir.engine.machine import ORDERS, Order
@@ -150,6 +151,19 @@ def test_blocks_together_give_what_the_reference_gives(name):
         assert values.run(module, found, {}, item_order) == []
         for item, array in expected.items():
             np.testing.assert_array_equal(found[item], array, err_msg=f"{item} in order {item_order}")
+
+
+@pytest.mark.parametrize("level", ["buffered", "synchronised", "planned"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_interpreter_lets_blocks_wait_for_each_other(name, level):
+    """A module read from text at a level with phases means what the stages one after another mean."""
+    graph = compiled(name)
+    module = parse_module(graph.to_text(level))
+    expected, found = arguments(module), arguments(module)
+    graph.execute(**expected)
+    interpreter.run(module, found)
+    for item, array in expected.items():
+        np.testing.assert_array_equal(found[item], array, err_msg=item)
 
 
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name not in ASKED])

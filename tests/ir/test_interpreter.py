@@ -360,3 +360,27 @@ def test_symbols_of_a_scalar_module() -> None:
     execute(text, {"s": True}, y=y)
     assert y.all()
     assert Symbol("s") == Symbol("s")
+
+
+def test_blocks_meet_at_a_barrier_in_a_loop() -> None:
+    """Each turn, every block adds what its neighbour held after the turn before."""
+    text = """pto 1
+
+module ring(x: inout gm f32[2, 4])
+
+kernel ring(x: inout gm f32[2, 4]) level planned {
+  grid %core : 4
+  buffer @b0 : ub f32[1, 1] depth 1 address 0
+  buffer @b1 : ub f32[1, 1] depth 1 address 32
+  for %turn = 0 to 3 {
+    %0 @b0 = load x[%turn % 2 : 1, (%core + 1) % 4 : 1] : f32[1, 1]
+    %1 @b1 = add %0, %0 : f32[1, 1]
+    store x[(%turn + 1) % 2 : 1, %core : 1], %1
+    set_barrier {barrier_id = 0, participants = 4}
+    wait_barrier {barrier_id = 0}
+  }
+}
+"""
+    array = np.array([[1, 2, 3, 4], [0, 0, 0, 0]], np.float32)
+    run(parse_module(text), {"x": array})
+    np.testing.assert_array_equal(array, [[12, 16, 4, 8], [32, 8, 16, 24]])
