@@ -202,10 +202,10 @@ class DependencyGraph:
 
     def __init__(self, dependencies: Iterable[AnyDependency] = (), *, stages: Iterable[Any] | None = None) -> None:
         self.dependencies: list[AnyDependency] = []
-        self.stages = None if stages is None else tuple(stages)
         with PLACED_AT_CALLER:
+            self.stages = None if stages is None else _listed("stages", stages, "a list of tile functions")
             _check_stages(self.stages or ())
-            for dependency in dependencies:
+            for dependency in _listed("dependencies", dependencies, "a list of links and barriers"):
                 self.dependencies.append(_dependency(dependency))
 
     def add(self, dependency: AnyDependency) -> DependencyGraph:
@@ -216,6 +216,12 @@ class DependencyGraph:
 
     def __repr__(self) -> str:
         return f"DependencyGraph({self.dependencies!r})"
+
+
+def _listed(key: str, values: object, wants: str) -> tuple[Any, ...]:
+    if not isinstance(values, Iterable) or isinstance(values, str):
+        raise option_value("DependencyGraph", key, values, wants)
+    return tuple(values)
 
 
 def _check_stages(stages: tuple[Any, ...]) -> None:

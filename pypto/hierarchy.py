@@ -33,6 +33,10 @@ class HierarchicalTiling:
     def __init__(self, coarse: Sequence[TileFunction] = (), fine: Sequence[TileFunction] = ()) -> None:
         with PLACED_AT_CALLER:
             self.coarse, self.fine = _functions("coarse", coarse), _functions("fine", fine)
+            both = [stage for stage in self.fine if any(stage is item for item in self.coarse)]
+            if both:
+                wants = "tile functions that are not coarse too"
+                raise option_value("HierarchicalTiling", "fine", both[0].name, wants)
 
     def level(self, stage: TileFunction) -> TilingLevel | None:
         """Return the level of a stage, None when nothing gives it one."""

@@ -7,6 +7,7 @@ parsed to index expressions; nothing is evaluated as Python.
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Callable
 from typing import Union
@@ -74,8 +75,10 @@ def show_range(tiles: TileRange) -> str:
 
 def read_mapping(value: object) -> Mapping | None:
     """Return a mapping; raises UserError ``mapping-syntax`` for what is none."""
-    if value is None or callable(value):
-        return value
+    if value is None:
+        return None
+    if callable(value):
+        return _checked_callable(value)
     if not isinstance(value, str) or len(value) > _LONGEST:
         raise _mistake(value, "it is neither a short text nor a callable")
     try:
@@ -83,6 +86,16 @@ def read_mapping(value: object) -> Mapping | None:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise _mistake(value, "it is not an expression") from None
     return _index(tree, value)
+
+
+def _checked_callable(mapping: Callable[..., object]) -> Callable[[int], object]:
+    try:
+        inspect.signature(mapping).bind(0)
+    except TypeError as mistake:
+        raise _mistake(mapping, f"called with a tile's number, it says {str(mistake)!r}") from None
+    except ValueError:  # some built-in functions have no signature
+        pass
+    return mapping
 
 
 def _mistake(text: object, why: str) -> UserError:

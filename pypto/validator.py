@@ -100,7 +100,12 @@ class DependencyValidator:
         return RaceConditionReport(tuple(self._state.issues()))
 
     def suggest_barrier_insertion(self, report: RaceConditionReport | None = None) -> BarrierSuggestion:
-        """Return the fewest barriers that order what `report` (default: a new one) lists."""
+        """Return the fewest barriers that order what `report` (default: a new one) lists.
+
+        Raises UserError ``option-value`` for what is no report.
+        """
+        with PLACED_AT_CALLER:
+            _check_report("DependencyValidator.suggest_barrier_insertion", "report", report)
         if report is not None and not report.issues:
             return BarrierSuggestion(())
         points = [BarrierInsertPoint(item, _place(item)) for item in self._state.missing()]
@@ -120,15 +125,21 @@ def auto_insert_sync(
 
     original_graph, config, shapes, dtypes: as for `DependencyValidator`. Tiles wait one by one where that is enough,
     else all for all. A report without issues gives the graph as it was. Raises UserError ``option-value`` for a
-    strategy other than "minimal".
+    strategy other than "minimal" and for what is no report.
     """
     with PLACED_AT_CALLER:
         if strategy != "minimal":
             raise option_value("auto_insert_sync", "strategy", strategy, "'minimal'")
+        _check_report("auto_insert_sync", "validation_report", validation_report)
         state = _State.read(original_graph, config, shapes, dtypes)
         needed = validation_report is None or validation_report.has_issues
         added = state.missing() if needed else []
         return DependencyGraph((*state.graph.dependencies, *added), stages=state.graph.stages)
+
+
+def _check_report(what: str, key: str, report: object) -> None:
+    if report is not None and not isinstance(report, RaceConditionReport):
+        raise option_value(what, key, report, "what `DependencyValidator(...).detect_races()` returned")
 
 
 def _place(barrier: Barrier) -> str:

@@ -153,6 +153,15 @@ def test_strategies_other_than_minimal():
           call=lambda: auto_insert_sync(STAGES, strategy="all"))  # fmt: skip
 
 
+def test_what_is_no_report():
+    calls = (
+        lambda: auto_insert_sync(STAGES, STAGES),
+        lambda: DependencyValidator(STAGES).suggest_barrier_insertion([]),
+    )
+    for call in calls:
+        error("option-value", "must be what `DependencyValidator(...).detect_races()` returned", call=call)
+
+
 def test_a_file_has_no_tile_graph(tmp_path):
     path = tmp_path / "kernel.pto"
     path.write_text(pypto.compile(first, shapes={"x": (16, 4), "t": (16, 4)}).to_text("tile"))

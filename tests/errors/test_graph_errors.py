@@ -188,6 +188,10 @@ def test_a_graph_takes_dependencies_only():
         "a pypto.Dependency",
         call=lambda: DependencyGraph().add("load -> compute"),
     )
+    for wrong in (pypto.Dependency("load", "compute"), "load", None):
+        error("option-value", "DependencyGraph: dependencies is", call=lambda wrong=wrong: DependencyGraph(wrong))
+        if wrong is not None:
+            error("option-value", "stages is", call=lambda wrong=wrong: DependencyGraph(stages=wrong))
 
 
 @tile(shape=(4, 4), tile_num=2)

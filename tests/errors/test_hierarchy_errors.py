@@ -50,6 +50,8 @@ SCHEDULER = Scheduler(HierarchicalTiling())
          lambda: Scheduler(HierarchicalTiling(), enable_fine_grain_parallel=1)),
         ("unknown-option", "did you mean 'tiling_strategy'?", lambda: Scheduler(HierarchicalTiling(), tiling=1)),
         ("option-value", "HierarchicalTiling: coarse is 3", lambda: HierarchicalTiling(coarse=[3])),
+        ("option-value", "must be tile functions that are not coarse too",
+         lambda: HierarchicalTiling(coarse=[plain], fine=[plain])),
         ("option-value", "Scheduler.plan: what is 3", lambda: SCHEDULER.plan(3)),
         ("option-value", "Scheduler.plan: cores is 0", lambda: SCHEDULER.plan(coarse, cores=0)),
         ("option-value", "scheduler must be a pypto.Scheduler", lambda: pypto.TileConfig(scheduler=1)),

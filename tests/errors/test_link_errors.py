@@ -101,6 +101,8 @@ def test_a_mapping_that_leaves_the_source():
         ("tile_idx % 0", "it divides by 0"),
         ("min(tile_idx)", "min takes two or more operands"),
         (3, "it is neither a short text nor a callable"),
+        (lambda: 0, "called with a tile's number, it says 'too many positional arguments'"),
+        (lambda tile, count: tile, "it says \"missing a required argument: 'count'\""),
     ],
 )
 def test_mappings_that_are_none(mapping, why):
