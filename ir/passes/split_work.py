@@ -44,6 +44,9 @@ LANES = 64
 SMALL = 4096
 """Elements up to which a stored value or the operand of a reduction is left whole."""
 
+MANY_PARTS = 64
+"""Pieces from which on smaller operands of reductions are cut too: what they are computed from may be large."""
+
 Span = tuple[Index, int]
 Spans = tuple[Span, ...]
 Demands = list[tuple[Value, Spans]]
@@ -251,7 +254,8 @@ class _Splitter:
         extent = extents(operand)[axis]
         held = [self.held(operand, k, length) for k, (_, length) in enumerate(spans) if k != axis]
         chunk = self.chunk(extent, axis == operand.type.rank - 1)
-        if math.prod(held) * extent <= SMALL or chunk >= extent or operation.name not in COMBINED:
+        small = SMALL * MANY_PARTS // max(MANY_PARTS, self.parts)
+        if math.prod(held) * extent <= small or chunk >= extent or operation.name not in COMBINED:
             return self.reduced_part(operation, spans, 0, extent)
         total = self.reduced_part(operation, spans, 0, chunk)
         total = self.running(operation, spans, total, chunk, range(1, extent // chunk))
