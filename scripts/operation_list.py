@@ -96,10 +96,10 @@ def row(record: OperationDefinition) -> str:
 def render() -> str:
     parts = []
     for category in Category:
-        if category is Category.SYNCHRONISATION:
-            continue
         title = TITLES.get(category, f"{category.value.capitalize()}s")
         records = [record for record in TABLE.values() if record.category is category and record.level is Level.TILE]
+        if not records:
+            continue
         parts += [
             f"### {title}",
             "",
