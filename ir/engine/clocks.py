@@ -16,11 +16,12 @@ from pypto.ir.engine.program import Facts, Flag, Program, Scenario, Step
 from pypto.ir.index import Bounds, Symbol, bounds
 from pypto.ir.nodes import For, If, Kernel, Load, Statement, Store, regions, walk
 from pypto.ir.passes.footprint import touched_bytes, whole_repeats
-from pypto.ir.passes.pipes import is_mixed
+from pypto.ir.passes.pipes import Part, is_mixed
 from pypto.ir.passes.slots import turn_bounds
 from pypto.ir.verification.barriers import block_count, has_barriers
 
 NUMBERS = {pipe: number for number, pipe in enumerate(PIPES)}
+PARTS = tuple(Part)
 Clock = list[int]
 Cell = tuple[str, int]
 Piece = tuple[object, ...]
@@ -73,10 +74,24 @@ class Clocks:
         pipe = self.number(step.pipe)
         self.issued[pipe] += 1
         if step.in_order:
-            self.known[pipe][pipe] = self.issued[pipe] - 1
+            self.all_finished(pipe, self.issued[pipe] - 1)
         if step.pipe == SCALAR:
-            self.known[pipe][pipe] = self.issued[pipe]
-        pieces = [(piece, item.write) for item in step.accesses for piece in self.pieces(step, item.resource)]
+            self.all_finished(pipe, self.issued[pipe])
+        if step.waits_inside:
+            self.touch(step, pipe, (Part.BEFORE, Part.ANY))
+            self.all_finished(pipe, self.issued[pipe])
+            self.issued[pipe] += 1
+            self.touch(step, pipe, (Part.ANY, Part.AFTER))
+        else:
+            self.touch(step, pipe, PARTS)
+
+    def all_finished(self, pipe: int, position: int) -> None:
+        """Note that a pipe knows its own work up to `position` to have finished."""
+        self.known[pipe][pipe] = position
+
+    def touch(self, step: Step, pipe: int, parts: tuple[Part, ...]) -> None:
+        touches = [item for item in step.accesses if item.part in parts]
+        pieces = [(piece, item.write) for item in touches for piece in self.pieces(step, item.resource)]
         self.check_all(step, pipe, pieces)
         mark = (self.issued[pipe], step.statement)
         for piece, write in pieces:

@@ -171,9 +171,9 @@ class GroupClocks(Clocks):
     def start(self, step: Step) -> None:
         Clocks.start(self, step)
         if isinstance(step.statement, Load | Store):
-            self.touch(step, step.statement)
+            self.touch_array(step, step.statement)
 
-    def touch(self, step: Step, statement: Load | Store) -> None:
+    def touch_array(self, step: Step, statement: Load | Store) -> None:
         array = statement.source if isinstance(statement, Load) else statement.target
         writes, pipe = isinstance(statement, Store), self.number(step.pipe)
         box = box_of(statement.region, step.symbols)

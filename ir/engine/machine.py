@@ -128,15 +128,20 @@ class Machine:
                 yield "finish", pipe
 
     def finishable(self, pipe: str) -> list[Step]:
-        """Return what may finish next on a pipe: any work, and the raising of a flag with nothing ahead of it."""
+        """Return what may finish next on a pipe: any work, and with nothing ahead of it the raising of a flag or work
+        that waits inside."""
         running = self.running[pipe]
-        return [step for position, step in enumerate(running) if step.kind is Kind.WORK or not position]
+        free = [step for step in running[1:] if step.kind is Kind.WORK and not step.waits_inside]
+        return [*running[:1], *free]
 
     def can_start(self, step: Step) -> bool:
         if step.kind is Kind.WAIT:
             return step.flag in self.raised
-        waits = step.kind is Kind.BARRIER or step.in_order
-        return not waits or not self.running[step.pipe]
+        running = self.running[step.pipe]
+        if step.kind is Kind.BARRIER or step.in_order:
+            return not running
+        # What comes after work that waits inside starts when that has waited.
+        return len(running) < 2 or not any(item.waits_inside for item in running[1:])
 
     def begin(self, step: Step) -> None:
         if step.kind is Kind.SET:

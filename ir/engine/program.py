@@ -48,7 +48,7 @@ class Step:
     `symbols` and `registers` are the indices and the numbers in registers at the time of issue; `turns` counts the
     loops around. A barrier between blocks is a flag with a negative number. The slot of an array in global memory is
     another one in each turn of a loop whose turns touch different elements of it. Work that is `in_order` starts when
-    the work ahead of it in its pipe has finished.
+    the work ahead of it in its pipe has finished; work that `waits_inside` waits for it somewhere in the middle.
     """
 
     kind: Kind
@@ -61,6 +61,7 @@ class Step:
     registers: Mapping[str, Array] = field(default_factory=dict)
     turns: tuple[int, ...] = ()
     in_order: bool = False
+    waits_inside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,14 +210,14 @@ class Program:
         slots = {name: self.turn_of[id(self.facts.rotating[name])] % self.facts.buffers[name].depth for name in names}
         slots.update((item.resource, self.epochs[item.resource]) for item in accesses if item.resource in self.epochs)
         pipe = queue.pipe.value
-        in_order = self.facts.pipes.in_order(statement)
+        waits = self.facts.pipes.in_order(statement), self.facts.pipes.waits_inside(statement)
         if self.scenario is not None:
             known = dict(self.symbols) if self.core else {}
-            yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, {}, self.turns, in_order)
+            yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, {}, self.turns, *waits)
             return
         registers = {value.name: self.registers[value.name] for value in _read(statement) if value.buffer is None}
         known = dict(self.symbols)
-        yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, registers, self.turns, in_order)
+        yield Step(Kind.WORK, pipe, statement, ("", "", 0), accesses, slots, known, registers, self.turns, *waits)
 
     def compute(self, statement: Statement) -> None:
         """Keep what the scalar unit computes in registers; views and undefined tiles need no instruction."""

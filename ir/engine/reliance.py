@@ -74,11 +74,8 @@ class Reliance(Clocks):
     messages: dict[Flag, list[Knowledge]] = field(default_factory=dict)
     waited: dict[Flag, dict[int, tuple[int, int]]] = field(default_factory=dict)
 
-    def start(self, step: Step) -> None:
-        pipe = self.number(step.pipe)
-        if step.in_order or step.pipe == SCALAR:
-            self.knows[pipe][pipe] = ((self.issued[pipe] + (step.pipe == SCALAR), 0),)
-        Clocks.start(self, step)
+    def all_finished(self, pipe: int, position: int) -> None:
+        self.knows[pipe][pipe] = ((position, 0),)
 
     def check_all(self, step: Step, pipe: int, pieces: list[tuple[Piece, bool]]) -> None:
         last: dict[int, int] = {}

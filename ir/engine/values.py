@@ -133,7 +133,7 @@ class Values:
     faults: list[Fault] = field(default_factory=list)
 
     def start(self, step: Step) -> None:
-        if self.reads_late == 0 or self.random.random() >= self.reads_late:
+        if self.reads_late == 0 or step.waits_inside or self.random.random() >= self.reads_late:
             self.read_all(step)
 
     def read_all(self, step: Step) -> None:

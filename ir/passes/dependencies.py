@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from pypto.ir.nodes import Buffer, For, Kernel, Pipe, Statement, regions
 from pypto.ir.passes.footprint import touched_bytes, whole_repeats
 from pypto.ir.passes.independence import Independent, independent_loops
-from pypto.ir.passes.pipes import Access, Pipes, Queue
+from pypto.ir.passes.pipes import Access, Part, Pipes, Queue
 from pypto.ir.passes.slots import depth_in, of_name, rotations, sub_blocks
 
 Knowledge = dict[Queue, Counter[Queue]]
 Pair = tuple[Queue, Queue]
-Latest = dict[str, dict[tuple[Queue, bool], int]]
-"""By resource: the last statement that a pipe touched it in, and whether by writing."""
+Latest = dict[str, dict[tuple[Queue, bool, Part], int]]
+"""By resource: the last statement that a pipe touched it in, whether by writing, and in which part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,15 +181,16 @@ class Scan:
                 self.flag(position, source, destination, setter, 0, 0)
         self.finish(position, 0)
         for access in self.touches[position]:
-            self.latest[access.resource][access.pipe, access.write] = position
+            self.latest[access.resource][access.pipe, access.write, access.part] = position
 
     def conflicts(self, position: int, distance: int) -> dict[Pair, int]:
         """Return the last statement that conflicts with the one at `position`, `distance` turns before, by pipes."""
         last: dict[Pair, int] = {}
         for access in self.touches[position]:
             for resource in self.shared(access.resource, distance):
-                for (pipe, write), other in self.latest[resource].items():
-                    if (write or access.write) and other > last.get((pipe, access.pipe), -1):
+                for (pipe, write, part), other in self.latest[resource].items():
+                    waited = pipe == access.pipe and (part is Part.BEFORE or access.part is Part.AFTER)
+                    if (write or access.write) and not waited and other > last.get((pipe, access.pipe), -1):
                         last[pipe, access.pipe] = other
         return last
 
@@ -258,7 +259,10 @@ class Scan:
 
     def finish(self, position: int, shift: int) -> None:
         """Remember what each pipe that worked on this statement knows now."""
+        waits_inside = self.planner.pipes.waits_inside(self.body[position])
         for pipe in {access.pipe for access in self.touches[position]}:
+            if waits_inside:
+                self.known[pipe][pipe] = max(self.known[pipe][pipe], position + shift)
             self.told[pipe, position + shift] = Counter(self.known[pipe])
 
     def backward(self, turn: int) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pypto.ir.dtypes import BOOL
+import math
+
+from pypto.ir.dtypes import BOOL, F16
 from pypto.ir.nodes import Buffer, Kernel, Operation, Space, walk
 from pypto.ir.passes.limits import ASCEND_910B1
 
@@ -16,19 +18,26 @@ def whole_repeats(buffer: Buffer) -> int:
 def touched_bytes(kernel: Kernel) -> dict[str, int]:
     """Return for each buffer how many bytes of a slot instructions may touch.
 
-    Comparisons read, and what holds their bits is touched by, whole repeats; everything else goes by blocks.
+    Comparisons read whole repeats; everything else goes by blocks, bits of comparisons too, of whole repeats.
     """
-    whole = {buffer.name for buffer in kernel.buffers if buffer.dtype == BOOL}
+    whole: set[str] = set()
     for item in walk(kernel.body):
         if isinstance(item, Operation) and any(value.dtype == BOOL for value in item.results):
             whole.update(value.buffer for value in item.operands if value.buffer is not None)
-    block = ASCEND_910B1.block_bytes
     return {
         buffer.name: whole_repeats(buffer) // buffer.depth
-        if buffer.name in whole or buffer.space is not Space.UB
-        else -(-buffer.slot_bytes // block) * block
+        if buffer.space is not Space.UB or (buffer.name in whole and buffer.dtype != BOOL)
+        else _whole_blocks(buffer)
         for buffer in kernel.buffers
     }
+
+
+def _whole_blocks(buffer: Buffer) -> int:
+    size = buffer.slot_bytes
+    if buffer.dtype == BOOL:
+        lanes = ASCEND_910B1.repeat_bytes // F16.bytes
+        size = -(-math.prod(buffer.shape) // lanes) * lanes // 8
+    return -(-size // ASCEND_910B1.block_bytes) * ASCEND_910B1.block_bytes
 
 
 CAPACITIES = {

@@ -115,6 +115,13 @@ def reduced_axis(operation: Operation) -> int:
     return axis
 
 
+def attribute_axis(operation: Operation) -> int:
+    """Return the attribute ``axis`` of a scan, an order, or the like."""
+    axis = operation.attribute("axis")
+    assert isinstance(axis, int)
+    return axis
+
+
 def by_elements(operation: Operation, multiple: int) -> bool:
     """Return whether an operation on tiles goes element by element through the scalar unit: slow, for any shape."""
     if operation.name in ("reshape", "transpose"):

@@ -9,6 +9,7 @@ from turn to turn.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 
 from pypto.ir.index import Bounds, Index, IndexOperation, Symbol, bounds, subtract, symbols
 from pypto.ir.nodes import For, Kernel, Load, Range, Region, Store, walk
@@ -85,7 +86,7 @@ def _moves(loop: For, regions: list[Region], ranges: dict[Symbol, Bounds]) -> bo
 
 def _apart(loop: For, item: Range, ranges: dict[Symbol, Bounds]) -> bool:
     """Return whether the range moves by at least its length in each turn."""
-    factor = coefficient(item.offset, loop.index)
+    factor = coefficient(item.offset, loop.index, ranges)
     extent = bounds(item.extent, ranges)
     if factor is None or extent is None:
         return False
@@ -95,18 +96,24 @@ def _apart(loop: For, item: Range, ranges: dict[Symbol, Bounds]) -> bool:
     return abs(factor) * loop.step >= length and not others & inner
 
 
-def coefficient(index: Index, symbol: Symbol) -> int | None:
-    """Return c of an index that is c times `symbol` plus something without it; None for any other form."""
+def coefficient(index: Index, symbol: Symbol, ranges: Mapping[Symbol, Bounds] | None = None) -> int | None:
+    """Return c of an index that is c times `symbol` plus something without it; None for any other form.
+
+    With `ranges` of symbols, i % n is i where that is always below n.
+    """
     if index == symbol:
         return 1
     if isinstance(index, int | Symbol) or symbol not in symbols(index):
         return 0
     assert isinstance(index, IndexOperation)
-    left, right = coefficient(index.left, symbol), coefficient(index.right, symbol)
+    left, right = coefficient(index.left, symbol, ranges), coefficient(index.right, symbol, ranges)
     if left is None or right is None:
         return None
     if index.operator in ("+", "-"):
         return left + right if index.operator == "+" else left - right
+    if index.operator == "%" and isinstance(index.right, int):
+        found = bounds(index.left, ranges or {})
+        return left if found is not None and found[0] >= 0 and found[1] < index.right else None
     if index.operator == "*" and isinstance(index.right, int):
         return left * index.right
     if index.operator == "*" and isinstance(index.left, int):

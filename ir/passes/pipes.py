@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import Enum
 
 from pypto.ir.dtypes import F32
 from pypto.ir.index import Extent, bounds
@@ -31,7 +32,7 @@ from pypto.ir.nodes import (
 )
 from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
-from pypto.ir.passes.forms import by_elements, is_alias, is_dense, reduced_axis
+from pypto.ir.passes.forms import attribute_axis, by_elements, is_alias, is_dense, reduced_axis
 from pypto.ir.passes.independence import apart_arrays
 from pypto.ir.passes.layout import Ranges, row_multiple, stored_rank, symbol_ranges
 from pypto.ir.passes.limits import ASCEND_910B1
@@ -55,6 +56,14 @@ class Queue:
         return self.value
 
 
+class Part(Enum):
+    """Which part of an instruction touches a memory: some wait inside, by a barrier, for all ahead in their pipe."""
+
+    ANY = "any"
+    BEFORE = "before the last barrier inside"
+    AFTER = "after the first barrier inside"
+
+
 @dataclass(frozen=True, slots=True)
 class Access:
     """One touch of a memory: a buffer's name, or ``gm:`` and an array's."""
@@ -62,6 +71,7 @@ class Access:
     pipe: Queue
     resource: str
     write: bool
+    part: Part = Part.ANY
 
 
 def is_cube_space(space: Space) -> bool:
@@ -89,9 +99,8 @@ class Pipes:
 
     @staticmethod
     def of(kernel: Kernel) -> Pipes:
-        spaces = {is_cube_space(buffer.space) for buffer in kernel.buffers}
         buffers = {buffer.name: buffer for buffer in kernel.buffers}
-        ranges = symbol_ranges(kernel) if True in spaces else {}
+        ranges = symbol_ranges(kernel) if buffers else {}
         parameters = {item.name: item for item in kernel.parameters}
         return Pipes(parameters, row_multiple(kernel), buffers, ranges, is_mixed(kernel), apart_arrays(kernel))
 
@@ -148,9 +157,27 @@ class Pipes:
         rows, columns = statement.results[0].shape
         return self.fractals(rows) * self.fractals(columns) >= FRACTALS_IN_ORDER
 
-    def fractals(self, extent: Extent) -> int:
+    def waits_inside(self, statement: Statement) -> bool:
+        """Return whether `statement` has a barrier of its pipe inside, so that all ahead has finished when it ends."""
+        if not isinstance(statement, Operation) or self.operation_pipe(statement) is not Pipe.V:
+            return False
+        shapes = [value.shape for value in (*statement.operands[:1], *statement.results)]
+        if not all(self.least(extent) for shape in shapes for extent in shape):
+            return False  # nothing to do, perhaps
+        if statement.name == "row_broadcast":
+            return True
+        if statement.name in ROW_OPERATIONS:
+            columns = statement.operands[0].shape[reduced_axis(statement)]
+            return self.least(columns) * F32.bytes > ASCEND_910B1.repeat_bytes
+        steps = STEPWISE.get(statement.name)
+        return steps is not None and self.least(statement.operands[0].shape[steps(statement)]) > 1
+
+    def least(self, extent: Extent) -> int:
         found = bounds(extent, self.ranges)
-        return 0 if found is None else -(-found[0] // ASCEND_910B1.fractal)
+        return 0 if found is None else max(0, found[0])
+
+    def fractals(self, extent: Extent) -> int:
+        return -(-self.least(extent) // ASCEND_910B1.fractal)
 
     def accesses(self, statement: Statement) -> frozenset[Access]:
         """Return all touches of `statement`, those of its regions included."""
@@ -175,13 +202,15 @@ class Pipes:
 
     def _of_operation(self, operation: Operation, queue: Queue) -> Iterator[Access]:
         names = TABLE[operation.name].operands
+        by_rows = operation.name in ROW_OPERATIONS and self.waits_inside(operation)
         for position, value in enumerate(operation.operands):
             is_workspace = position < len(names) and names[position] == "workspace"
             if value.buffer is not None and not (is_workspace and is_short(operation)):
-                yield Access(queue, value.buffer, is_workspace)
+                part = Part.BEFORE if by_rows and not is_workspace else Part.ANY
+                yield Access(queue, value.buffer, is_workspace, part)
         for value in operation.results:
             assert value.buffer is not None
-            yield Access(queue, value.buffer, True)
+            yield Access(queue, value.buffer, True, Part.AFTER if by_rows else Part.ANY)
 
 
 def is_short(operation: Operation) -> bool:
@@ -191,6 +220,15 @@ def is_short(operation: Operation) -> bool:
     columns = operation.operands[0].shape[reduced_axis(operation)]
     return isinstance(columns, int) and columns * F32.bytes <= ASCEND_910B1.repeat_bytes
 
+
+ROW_OPERATIONS = frozenset(("row_broadcast", "row_sum", "row_max", "row_min"))
+"""What is done by functions of several instructions: they read their operand, wait, and write their result."""
+
+STEPWISE = {
+    **dict.fromkeys(("sum", "max", "min", "prod"), reduced_axis),
+    **dict.fromkeys(("cumsum", "cumprod"), attribute_axis),
+}
+"""What combines one slab after another along an axis, waiting between them."""
 
 FRACTALS_IN_ORDER = 10
 """Fractals of a product from which on no barrier is needed before another one adds to it."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pypto.codegen.ascendc.emission import Emission, only_result
-from pypto.codegen.ascendc.rules.ordered import attribute_axis
 from pypto.ir.index import Extent, Index, Symbol
 from pypto.ir.nodes import Operation, Value
 from pypto.ir.operations.rules import broadcast_extent
+from pypto.ir.passes.forms import attribute_axis
 
 Positions = tuple[Index, ...]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pypto.codegen.ascendc.emission import Emission, only_result
 from pypto.ir.index import Extent, Index, subtract
 from pypto.ir.nodes import Operation, Value
-from pypto.ir.passes.forms import by_elements
+from pypto.ir.passes.forms import attribute_axis, by_elements
 from pypto.ir.passes.layout import stored_rank
 
 Positions = tuple[Index, ...]
@@ -26,12 +26,6 @@ class Line:
         at = tuple(0 if k == axis else position for k, position in enumerate(positions))
         first = emission.index(emission.offset(value, at))
         return Line((emission.tensor(value), first, str(emission.strides(value)[axis])))
-
-
-def attribute_axis(operation: Operation) -> int:
-    axis = operation.attribute("axis")
-    assert isinstance(axis, int)
-    return axis
 
 
 def around(shape: tuple[Extent, ...], axis: int) -> tuple[Extent, ...]:
