@@ -10,7 +10,7 @@ _WORD = re.compile(r"\"([^\"]*)\"|([^\s\"]+)")
 
 
 class Refused(Exception):
-    """The file refuses the variables: message(FATAL_ERROR ...)."""
+    """The file refuses the variables: message(FATAL_ERROR ...), or it forces another value on one."""
 
 
 def definitions(text: str, variables: Mapping[str, str]) -> dict[str, str]:
@@ -50,6 +50,8 @@ def _branch(name: str, words: list[str], known: Mapping[str, str], taken: list[t
 def _run(name: str, words: list[str], known: dict[str, str], given: Mapping[str, str], found: dict[str, str]) -> None:
     if name == "message" and words[:1] == ["FATAL_ERROR"]:
         raise Refused(" ".join(words[1:]))
+    if name == "set" and words and words[0] in given and "FORCE" in words and words[1] != given[words[0]]:
+        raise Refused(f"{words[0]} has to be {words[1]}")
     if name == "set" and words and words[0] not in given:
         values = words[1 : words.index("CACHE")] if "CACHE" in words else words[1:]
         known[words[0]] = ";".join(values)

@@ -22,8 +22,11 @@ python3 ../scripts/verify_result.py $SCENARIO_NUM
 ```
 """
 BUILD = """set(CMAKE_ASC_ARCHITECTURES "dav-2201")
-if(NOT SCENARIO_NUM MATCHES "^[1-5]$")
+if(NOT SCENARIO_NUM MATCHES "^[1-6]$")
     message(FATAL_ERROR "no such scenario")
+endif()
+if(SCENARIO_NUM STREQUAL "6")
+    set(CMAKE_ASC_ARCHITECTURES "dav-3510" CACHE STRING "chip" FORCE)
 endif()
 add_executable(demo kernel.asc main.cpp)
 target_compile_definitions(demo PRIVATE SCENARIO_NUM=${SCENARIO_NUM})
@@ -144,5 +147,6 @@ def test_table_by_folder(printed: str) -> None:
     assert rows[2].startswith("| together | 1 | 0 | 1 | 5 |")
 
 
-def test_examples_for_newer_chips_are_left_out(printed: str) -> None:
+def test_examples_and_scenarios_for_newer_chips_are_left_out(printed: str) -> None:
     assert "newer" not in printed
+    assert "basic/add 6" not in printed

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "ascendc_host/launch.h"
+#include "ascendc_host/types.h"
 
 using aclError = int;
 using aclrtStream = void*;
@@ -44,6 +45,8 @@ inline aclError aclrtGetLastError(aclrtLastErrLevel) { return ACL_SUCCESS; }
 inline aclError aclrtPeekAtLastError(aclrtLastErrLevel) { return ACL_SUCCESS; }
 inline const char* aclGetRecentErrMsg() { return ""; }
 inline const char* aclrtGetSocName() { return "Ascend910B1"; }
+inline float aclFloat16ToFloat(aclFloat16 value) { return ascendc_host::half_to_float(value); }
+inline aclFloat16 aclFloatToFloat16(float value) { return ascendc_host::float_to_half(value); }
 
 inline aclError aclrtMalloc(void** pointer, size_t bytes, aclrtMemMallocPolicy)
 {
