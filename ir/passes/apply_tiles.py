@@ -39,7 +39,8 @@ class Cut:
     """An axis class that may be cut.
 
     position: its axis of the largest stored array. extent, smallest: of the class, and of a tile that makes sense.
-    even: all tiles must be equally long. factor: elements of the array that one of the class stands for.
+    tied: other classes are cut with it, by reshapes. even: all tiles must be equally long. factor: elements of the
+    array that one of the class stands for.
     """
 
     axis: Axis
@@ -48,6 +49,7 @@ class Cut:
     smallest: int
     even: bool = False
     factor: int = 1
+    tied: bool = False
 
     def rounded(self, tile: int) -> int:
         """Return a tile that may be, at most `tile` where that is not too small."""
@@ -145,10 +147,21 @@ def _fresh(kernel: Kernel, name: str) -> Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a tile lies on one axis."""
+    """Where a tile lies on one axis: `tile` elements from `offset` on, or what is left of `total`."""
 
     offset: Index
-    extent: Extent
+    tile: int
+    total: int
+
+    @property
+    def extent(self) -> Extent:
+        if self.total % self.tile == 0:
+            return self.tile
+        return minimum(self.tile, subtract(self.total, self.offset))
+
+    def times(self, factor: int) -> Place:
+        """Return the place on an axis of which `factor` elements are one here."""
+        return Place(multiply(self.offset, factor), self.tile * factor, self.total * factor)
 
 
 def _places(used: list[Cut], tiles: Tiles, number: Index) -> dict[Axis, Place]:
@@ -161,9 +174,7 @@ def _places(used: list[Cut], tiles: Tiles, number: Index) -> dict[Axis, Place]:
         digit = floor_divide(number, following)
         if position:
             digit = make("%", digit, count)
-        offset = multiply(digit, tile)
-        extent: Extent = tile if cut.extent % tile == 0 else minimum(tile, subtract(cut.extent, offset))
-        places[cut.axis] = Place(offset, extent)
+        places[cut.axis] = Place(multiply(digit, tile), tile, cut.extent)
     return places
 
 
@@ -177,9 +188,7 @@ class _Tiler(Rewriter):
     def place(self, owner: str, position: int) -> Place | None:
         base, factor = self.axes.base(Axis(owner, position))
         found = self.places.get(base)
-        if found is None or factor == 1:
-            return found
-        return Place(multiply(found.offset, factor), multiply(found.extent, factor))
+        return found if found is None or factor == 1 else found.times(factor)
 
     def shape(self, value: Value) -> tuple[Extent, ...]:
         """Return the shape of one tile of `value`; axes of extent 1 are shared by all tiles."""

@@ -69,8 +69,8 @@ def choose_tiles(kernel: Kernel) -> Kernel:
 def _one_tile_each(kernel: Kernel) -> Kernel:
     """Return a kernel of TILES with a block for each tile; others as they are."""
     axes = cut_axes(kernel)
-    even = [cut for cut in possible_cuts(kernel, axes) if cut.even]
-    return as_blocks(kernel, axes, even) if even and not kernel.grid else kernel
+    tied = [cut for cut in possible_cuts(kernel, axes) if cut.tied]
+    return as_blocks(kernel, axes, tied) if tied and not kernel.grid else kernel
 
 
 def _in_tiles(kernel: Kernel) -> Kernel | None:
@@ -140,9 +140,10 @@ def possible_cuts(kernel: Kernel, axes: CutAxes) -> list[Cut]:
         extent = shape[position]
         shared = all(base in (item for item, _ in others) for others in bases)
         if shared and isinstance(extent, int) and extent > factor and axes.can_cut(base):
-            even = axes.is_tied(base)
-            smallest = min(extent, LANES) if base in innermost and not even else 1
-            cuts.append(Cut(base, position, extent // factor, smallest, even, factor))
+            tied = axes.is_tied(base)
+            smallest = min(extent, LANES) if base in innermost and not tied else 1
+            even = tied and not axes.leads(base)
+            cuts.append(Cut(base, position, extent // factor, smallest, even, factor, tied))
     return cuts
 
 

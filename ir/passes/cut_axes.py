@@ -11,17 +11,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pypto.ir.axes import Axis, AxisAnalysis, analyse
-from pypto.ir.nodes import Kernel
+from pypto.ir.index import Extent
+from pypto.ir.nodes import For, Kernel, Value, results, walk
 
 Ties = dict[Axis, set[tuple[Axis, int]]]
 
 
 @dataclass(slots=True)
 class CutAxes:
-    """The classes of one kernel; make it with `cut_axes`. `barred` are those that cannot be cut, `ties` the bases."""
+    """The classes of one kernel; make it with `cut_axes`. `barred` are those that cannot be cut, `ties` the bases,
+    `shapes` those of values and parameters."""
 
     analysis: AxisAnalysis
     ties: Ties
+    shapes: dict[str, tuple[Extent, ...]]
     barred: set[Axis] = field(default_factory=set)
 
     def base(self, axis: Axis) -> tuple[Axis, int]:
@@ -40,6 +43,15 @@ class CutAxes:
         """Return whether other classes are cut together with `base`: then all of its tiles must be equally long."""
         return any(other == base for ends in self.ties.values() for other, _ in ends)
 
+    def leads(self, base: Axis) -> bool:
+        """Return whether what is cut with `base` is the outermost longer axis wherever it is found: then pieces of
+        several lengths have one pitch each."""
+        for owner, shape in self.shapes.items():
+            bases = [found for found, _ in self.bases_of(owner)]
+            if base in bases and any(extent != 1 for extent in shape[: bases.index(base)]):
+                return False
+        return True
+
     def can_cut(self, base: Axis) -> bool:
         return base not in self.barred
 
@@ -51,13 +63,21 @@ def cut_axes(kernel: Kernel) -> CutAxes:
     ties: Ties = {}
     for split in analysis.splits or ():
         ties.setdefault(analysis.find(split.whole), set()).add((analysis.find(split.outer), split.factor))
-    found = CutAxes(analysis, ties)
+    shapes = {parameter.name: parameter.type.shape for parameter in kernel.parameters}
+    shapes |= {f"%{name}": value.shape for name, value in _values(kernel).items()}
+    found = CutAxes(analysis, ties, shapes)
     found.barred |= analysis.repeated() | {analysis.find(axis) for axis in (*analysis.bindings, *analysis.summed)}
     _spread(found)
     while (doubled := _doubled(found) - found.barred) != set():
         found.barred |= doubled
         _spread(found)
     return found
+
+
+def _values(kernel: Kernel) -> dict[str, Value]:
+    made = [value for item in walk(kernel.body) for value in results(item)]
+    made += [value for item in walk(kernel.body) if isinstance(item, For) for value in item.carried]
+    return {value.name: value for value in made}
 
 
 def _join_equal_splits(analysis: AxisAnalysis) -> None:

@@ -140,10 +140,35 @@ def test_tiles_of_tiles_follow_the_outer_reshape() -> None:
     k.output("out", k.op("reshape", k.op("sub", inner, k.op("max", inner, axes=(2,))), shape=(240,)))
     kernel = k.kernel()
     (cut,) = possible_cuts(kernel, cut_axes(kernel))
-    assert (cut.extent, cut.factor, cut.even) == (4, 60, True)
+    assert (cut.extent, cut.factor, cut.tied, cut.even) == (4, 60, True, False)
     blocks = as_blocks(kernel, cut_axes(kernel), [cut])
     assert blocks.grid[0].extent == 4
     verify(Module(kernel.name, kernel.parameters, (), (blocks,)))
+
+
+PRIMES = (
+    ((8, 64), (53, 1)),
+    ((3, 5), (211, 1)),
+    ((4, 8), (97, 3)),
+    ((64,), (1009,)),
+    ((5,), (499,)),
+    ((33, 20), (67, 1)),
+)
+
+
+@pytest.mark.parametrize(("tile", "counts"), PRIMES)
+def test_a_prime_number_of_tiles_has_a_remainder_turn(tile: tuple[int, ...], counts: tuple[int, ...]) -> None:
+    @pypto.tile(shape=tile, tile_num=int(np.prod(counts)))
+    def function(x: Any, out: Any) -> None:
+        out[:] = x - pypto.mean(x) * 2.0 + pypto.max(x, axis=-1, keepdims=True)
+
+    shape = tuple(extent * count for extent, count in zip(tile, counts, strict=True))
+    compiled = pypto.compile(function, shapes={"x": shape, "out": shape}, target="reference")
+    kernel = check(compiled.module_at("tile"), 1)
+    taken = attribute(kernel, "tiles")
+    assert isinstance(taken, tuple)
+    assert taken[0] > tile[0]
+    assert shape[0] % taken[0], "a remainder"
 
 
 # what the schedule asks for
