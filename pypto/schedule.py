@@ -93,7 +93,7 @@ _ON_DEVICE = {
     "tile_num": _WISH,
     "tile_m": _WISH,
     "tile_n": _WISH,
-    "tile_k": "recorded with the kernel; nothing here contracts an axis on the cube core",
+    "tile_k": "elements of a contracted axis per step on the cube cores, where they fit",
     "shape": _WISH,
     "aicore_num": "at most that many vector cores are used",
     "enable_double_buffer": "two slots for what copies fill or empty in a loop, where they fit; otherwise one",

@@ -31,6 +31,17 @@ def test_the_language_is_public_as_a_whole():
     assert set(language.__all__) <= set(pypto.__all__)
 
 
+@pytest.mark.parametrize("module", ["activations", "lookups", "mathematics", "normalization", "operators", "ordering"])
+def test_what_a_module_of_the_language_defines_is_public(module):
+    from pypto import language
+    from pypto.language import nn
+
+    tree = ast.parse((PACKAGE / "language" / f"{module}.py").read_text(encoding="utf-8"))
+    defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
+    assert defined
+    assert defined <= {*language.__all__, *dir(nn)}
+
+
 @pytest.mark.parametrize("name", pypto.__all__)
 def test_every_public_name_exists_and_is_listed(name):
     assert getattr(pypto, name) is not None
