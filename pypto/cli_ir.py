@@ -39,7 +39,7 @@ def ir(
     """
     shown = []
     for name, item in find_kernels(kernel):
-        chosen = target or ("ascendc" if emit in (None, "source") or diff else "reference")
+        chosen = target or ("ascendc" if emit == "source" else "reference")
         compiled = compile_kernel(item, shape, dtype, chosen)
         if diff:
             parts = _chosen(compiled.changes(), emit, chosen)

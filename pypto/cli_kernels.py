@@ -49,7 +49,7 @@ def read_dtypes(given: list[str] | None) -> Any:
 
 
 def find_kernels(text: str) -> list[tuple[str, Any]]:
-    """Return name and tile function of each kernel that ``FILE.py[:name]`` or ``FILE.pto`` means (then its path).
+    """Return name and tile function or graph of each kernel that ``FILE.py[:name]`` means; of ``FILE.pto`` its path.
 
     Raises UserError ``kernel-file``, ``file-import``, ``no-kernel``, ``unknown-kernel``.
     """
@@ -59,7 +59,7 @@ def find_kernels(text: str) -> list[tuple[str, Any]]:
         raise UserError("kernel-file", None, path=str(path), why=why)
     if path.suffix == ".pto":
         return [(path.stem, path)]
-    found = _tile_functions(path)
+    found = _defined(path)
     if not name:
         return list(found.items())
     if name not in found:
@@ -75,9 +75,11 @@ def split(text: str) -> tuple[Path, str]:
     return (Path(file), name) if separator and file else (Path(text), "")
 
 
-def _tile_functions(path: Path) -> dict[str, Any]:
+def _defined(path: Path) -> dict[str, Any]:
+    """Return the tile functions and the graphs of them that a file defines at its top level."""
     import runpy
 
+    from pypto.dependencies import DependencyGraph
     from pypto.tile_function import TileFunction
 
     sys.path.insert(0, str(path.parent.resolve()))
@@ -85,7 +87,7 @@ def _tile_functions(path: Path) -> dict[str, Any]:
         space = runpy.run_path(str(path), run_name="pypto_kernels")
     # an autotuned kernel stands for its tile function
     items = {name: getattr(value, "function", value) for name, value in space.items()}
-    found = {name: value for name, value in items.items() if isinstance(value, TileFunction)}
+    found = {name: value for name, value in items.items() if isinstance(value, (TileFunction, DependencyGraph))}
     if not found:
         raise UserError("no-kernel", None, file=str(path))
     return found

@@ -51,6 +51,38 @@ def test_diff_shows_every_pass_with_its_time(file: Path) -> None:
     assert "\x1b[" not in text  # colours are for terminals
 
 
+def test_a_product_shows_how_it_is_planned_for_the_cube_cores(tmp_path: Path) -> None:
+    """No source is generated for it yet, which is no reason not to show its plan."""
+    file = tmp_path / "product.py"
+    file.write_text("import pypto\n\n@pypto.tile\ndef product(a, b, c):\n    c[:] = a @ b\n")
+    shapes = ("--shape", "a=64,32", "--shape", "b=32,64", "--shape", "c=64,64")
+    assert "\n+++ plan_addresses\n" in run("ir", f"{file}:product", "--diff", *shapes)
+    assert "level planned {" in run("ir", f"{file}:product", *shapes)
+
+
+GRAPH = (
+    KERNELS
+    + """
+@pypto.tile(shape=(4, 8), tile_num=3)
+def shift(out, moved):
+    moved[:] = out - pypto.max(out, axis=0, keepdims=True)
+
+turned = pypto.Dependency(double, shift, mapping="dst_tile_num - 1 - tile_idx")
+graph = pypto.DependencyGraph([turned], stages=[double, shift])
+"""
+)
+
+
+def test_a_graph_of_a_file_is_one_module(tmp_path: Path) -> None:
+    """Its stages are phases of one kernel, with a barrier between; verbs name it like a kernel."""
+    file = tmp_path / "graph.py"
+    file.write_text(GRAPH)
+    text = run("ir", f"{file}:graph", "--diff")
+    assert re.search(r"\n--- \w+\n\+\+\+ join_phases\n", text)
+    assert "\n+  set_barrier {barrier_id = 0, participants = 3}\n" in text
+    assert "graph: 0 findings" in run("check", f"{file}:graph")
+
+
 def test_diff_applied_in_order_gives_the_last_text(file: Path) -> None:
     (report,) = json.loads(run("ir", f"{file}:double", "--diff", "--json"))
     assert report["kernel"] == "double"

@@ -46,7 +46,8 @@ ENTRIES: dict[str, Entry] = {
         "use target='cpu' to run the kernel here, or target='ascendc' and `source()` to read its AscendC",
     ),
     "no-kernel": Entry(
-        "{file} defines no tile function at its top level", "decorate a function with `@pypto.tile` or `@pypto.fuse`"
+        "{file} defines no tile function and no graph at its top level",
+        "decorate a function with `@pypto.tile` or `@pypto.fuse`",
     ),
     "no-source": Entry(
         "target {target!r} generates no source", "compile with target='cpu' for LLVM IR or target='ascendc' for AscendC"
@@ -99,7 +100,7 @@ ENTRIES: dict[str, Entry] = {
         "({buffer})",
         "give at least {needed}, or a smaller tile",
     ),
-    "unknown-kernel": Entry("{file} defines no tile function called {kernel!r}", "{hint}"),
+    "unknown-kernel": Entry("{file} defines no tile function and no graph called {kernel!r}", "{hint}"),
     "unknown-parameter-option": Entry(
         "{option} names a parameter {parameter!r} that {kernel!r} does not have", "{hint}"
     ),
