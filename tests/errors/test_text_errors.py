@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from errors.test_cube_errors import CASES as CUBE_CASES
 from pypto.ir.base.catalogue.text import ENTRIES
 from pypto.ir.base.errors import UserError
 from pypto.ir.bounds import check_bounds
@@ -132,7 +133,12 @@ CASES: list[tuple[str, str, tuple[int, int], str]] = [
     ("constant-range", tile("  %b = constant {dtype = f16, value = 65536.0}"), (4, 3), "from -65504.0 to 65504.0"),
     ("constant-range", tile("  %b = constant {dtype = i64, value = 9223372036854775808}"), (4, 3), "i64 cannot hold"),
     ("constant-range", tile("  %b = constant {dtype = f32, value = 1e39}"), (4, 3), "1e+39, which f32 cannot hold"),
-    ("constant-range", tile("  %b = pad %a {high = [0, 0], low = [1, 0], value = -1e39}"), (4, 3), "value of pad is -1e+39"),
+    (
+        "constant-range",
+        tile("  %b = pad %a {high = [0, 0], low = [1, 0], value = -1e39}"),
+        (4, 3),
+        "value of pad is -1e+39",
+    ),
     ("constant-range", tile("  %b = load x[0 : 5, 0 : 8] fill 1e39"), (4, 3), "fill is 1e+39, which f32 cannot hold"),
     ("operand-count", tile("  %b = add %a"), (4, 3), "add takes 2 operands, not 1"),
     ("operand-count", tile("  %b = concat {axis = 0}"), (4, 3), "concat takes at least 1"),
@@ -372,5 +378,6 @@ def test_text_without_a_kernel() -> None:
 
 
 def test_every_entry_is_here() -> None:
-    tested = {case[0] for case in CASES} | {"value-changed", "unknown-comparison", "attribute-value", "text-encoding"}
+    tested = {case[0] for case in (*CASES, *CUBE_CASES.values())}
+    tested |= {"value-changed", "unknown-comparison", "attribute-value", "text-encoding"}
     assert set(ENTRIES) <= tested, set(ENTRIES) - tested
