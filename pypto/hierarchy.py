@@ -11,10 +11,10 @@ import inspect
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import CodeType
 from typing import Any
 
 from pypto.caller import PLACED_AT_CALLER
+from pypto.code_objects import nested_codes
 from pypto.codegen.targets.target import load_target
 from pypto.dependencies import check_unknown, option_value
 from pypto.ir.base.errors import UserError
@@ -222,14 +222,7 @@ def _called(stage: TileFunction) -> list[TileFunction]:
     """Return the tile functions that the code of a stage names, in order."""
     variables = inspect.getclosurevars(stage.original)
     known = {**variables.globals, **variables.nonlocals}
-    instructions = [item for code in _codes(stage.original.__code__) for item in dis.get_instructions(code)]
+    instructions = [item for code in nested_codes(stage.original.__code__) for item in dis.get_instructions(code)]
     names = [item.argval for item in instructions if isinstance(item.argval, str)]
     found = [known[name] for name in dict.fromkeys(names) if name in known]
     return [item for item in found if isinstance(item, TileFunction)]
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)

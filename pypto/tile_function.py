@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import CodeType, FunctionType
 from typing import Any, overload
 
+from pypto.code_objects import nested_codes
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.locations import Location
 from pypto.registry import register
@@ -221,14 +222,7 @@ def _check_parameters(parameters: tuple[inspect.Parameter, ...], plain: Function
 def _uses_block_id(plain: FunctionType) -> bool:
     if "tile_id" in plain.__code__.co_varnames[: plain.__code__.co_argcount + plain.__code__.co_kwonlyargcount]:
         return True
-    return any("get_block_id" in code.co_names for code in _codes(plain.__code__))
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
+    return any("get_block_id" in code.co_names for code in nested_codes(plain.__code__))
 
 
 # -- which parameters a function writes

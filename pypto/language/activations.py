@@ -11,7 +11,7 @@ from typing import Any
 from pypto.ir.dtypes import F32
 from pypto.tracing.elementwise import apply, convert, select
 from pypto.tracing.functions import cast_rounded, clipped
-from pypto.tracing.shaping import a_tile, axes_of, dtype_of, one_name
+from pypto.tracing.shaping import a_real_tile, a_tile, axes_of, dtype_of, one_name
 from pypto.tracing.tiles import Tile
 
 
@@ -32,7 +32,7 @@ def hardtanh(x: Any, min_val: float = -1.0, max_val: float = 1.0) -> Tile:
 
 def leaky_relu(x: Any, negative_slope: float = 0.01) -> Tile:
     """x above 0, else ``negative_slope * x``."""
-    tile = _real(x, "pypto.nn.leaky_relu")
+    tile = a_real_tile(x, "pypto.nn.leaky_relu")
     return select(tile > 0.0, tile, tile * negative_slope)
 
 
@@ -41,7 +41,7 @@ def prelu(x: Any, weight: Any) -> Tile:
 
     Source: He et al., arXiv 1502.01852.
     """
-    tile = _real(x, "pypto.nn.prelu")
+    tile = a_real_tile(x, "pypto.nn.prelu")
     if isinstance(weight, Tile) and weight.rank == 1 and weight.extents[0] != 1 and tile.rank > 2:
         weight = weight.reshape((-1, *(1,) * (tile.rank - 2)))
     return select(tile > 0.0, tile, tile * weight)
@@ -49,20 +49,20 @@ def prelu(x: Any, weight: Any) -> Tile:
 
 def elu(x: Any, alpha: float = 1.0) -> Tile:
     """x above 0, else ``alpha * (exp(x) - 1)``. Source: Clevert et al., arXiv 1511.07289."""
-    tile = _real(x, "pypto.nn.elu")
+    tile = a_real_tile(x, "pypto.nn.elu")
     return select(tile > 0.0, tile, apply("expm1", tile) * alpha)
 
 
 def celu(x: Any, alpha: float = 1.0) -> Tile:
     """x above 0, else ``alpha * (exp(x / alpha) - 1)``. Source: Barron, arXiv 1704.07483."""
-    tile = _real(x, "pypto.nn.celu")
+    tile = a_real_tile(x, "pypto.nn.celu")
     return select(tile > 0.0, tile, apply("expm1", tile / alpha) * alpha)
 
 
 def selu(x: Any) -> Tile:
     """A scaled `elu` whose constants keep mean and variance. Source: Klambauer et al., arXiv 1706.02515."""
     scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
-    tile = _real(x, "pypto.nn.selu")
+    tile = a_real_tile(x, "pypto.nn.selu")
     return select(tile > 0.0, tile * scale, apply("expm1", tile) * (alpha * scale))
 
 
@@ -73,7 +73,7 @@ def gelu(x: Any, approximate: str = "none") -> Tile:
     sigmoid(2 u)``, which does not cancel for negative x. Source: Hendrycks and Gimpel, arXiv 1606.08415. Raises
     UserError ``gelu-form``.
     """
-    tile = _real(x, "pypto.nn.gelu")
+    tile = a_real_tile(x, "pypto.nn.gelu")
     if approximate == "none":
         return tile * 0.5 * (apply("erf", tile * math.sqrt(0.5)) + 1.0)  # type: ignore[no-any-return]  # a tile
     if approximate != "tanh":
@@ -85,56 +85,46 @@ def gelu(x: Any, approximate: str = "none") -> Tile:
 
 def silu(x: Any) -> Tile:
     """``x * sigmoid(x)``, also called swish."""
-    tile = _real(x, "pypto.nn.silu")
+    tile = a_real_tile(x, "pypto.nn.silu")
     return tile * apply("sigmoid", tile)  # type: ignore[no-any-return]  # a tile
 
 
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Tile:
     """``log(1 + exp(beta * x)) / beta``; x itself where beta * x is above `threshold`."""
-    tile = _real(x, "pypto.nn.softplus")
+    tile = a_real_tile(x, "pypto.nn.softplus")
     scaled = tile * beta
     return select(scaled > threshold, tile, apply("log1p", apply("exp", scaled)) / beta)
 
 
 def logsigmoid(x: Any) -> Tile:
     """log(sigmoid(x)) without overflow or cancellation: ``min(x, 0) - log1p(exp(-|x|))``."""
-    tile = _real(x, "pypto.nn.logsigmoid")
+    tile = a_real_tile(x, "pypto.nn.logsigmoid")
     tail = apply("log1p", apply("exp", -abs(tile)))
     return apply("minimum", tile, 0.0) - tail  # type: ignore[no-any-return]  # a tile
 
 
 def mish(x: Any) -> Tile:
     """``x * tanh(softplus(x))``. Source: Misra, arXiv 1908.08681."""
-    tile = _real(x, "pypto.nn.mish")
+    tile = a_real_tile(x, "pypto.nn.mish")
     return tile * apply("tanh", softplus(tile))  # type: ignore[no-any-return]  # a tile
 
 
 def softsign(x: Any) -> Tile:
     """``x / (1 + |x|)``."""
-    tile = _real(x, "pypto.nn.softsign")
+    tile = a_real_tile(x, "pypto.nn.softsign")
     return tile / (abs(tile) + 1.0)  # type: ignore[no-any-return]  # a tile
 
 
 def hardsigmoid(x: Any) -> Tile:
     """``min(max(x + 3, 0), 6) / 6``."""
-    tile = _real(x, "pypto.nn.hardsigmoid")
+    tile = a_real_tile(x, "pypto.nn.hardsigmoid")
     return clipped(tile + 3.0, 0.0, 6.0) / 6.0  # type: ignore[no-any-return]  # a tile
 
 
 def hardswish(x: Any) -> Tile:
     """``x * min(max(x + 3, 0), 6) / 6``. Source: Howard et al., arXiv 1905.02244."""
-    tile = _real(x, "pypto.nn.hardswish")
+    tile = a_real_tile(x, "pypto.nn.hardswish")
     return tile * clipped(tile + 3.0, 0.0, 6.0) / 6.0  # type: ignore[no-any-return]  # a tile
-
-
-def tanh(x: Any) -> Tile:
-    """Hyperbolic tangent."""
-    return apply("tanh", x)
-
-
-def sigmoid(x: Any) -> Tile:
-    """1 / (1 + exp(-x))."""
-    return apply("sigmoid", x)
 
 
 # -- gated units. Source: Shazeer, arXiv 2002.05202
@@ -183,7 +173,7 @@ def quantize(x: Any, scale: Any, zero_point: Any = 0, dtype: object = "int8", ax
     `scale` and `zero_point` are numbers or tiles; with `axis` (torch: per channel) they have rank 1 and belong to that
     axis. Raises UserError ``quantized-dtype`` for a dtype that is no integer.
     """
-    tile = _real(x, "pypto.nn.quantize")
+    tile = a_real_tile(x, "pypto.nn.quantize")
     target = dtype_of(tile.tracer, dtype)
     if not target.is_integer:
         raise tile.tracer.error("quantized-dtype", dtype=target)
@@ -194,7 +184,7 @@ def quantize(x: Any, scale: Any, zero_point: Any = 0, dtype: object = "int8", ax
 
 def dequantize(x: Any, scale: Any, zero_point: Any = 0, dtype: object = F32, axis: int | None = None) -> Tile:
     """``(x - zero_point) * scale`` in a float `dtype`; arguments as those of `quantize`."""
-    tile = _real(x, "pypto.nn.dequantize")
+    tile = a_real_tile(x, "pypto.nn.dequantize")
     scale, zero_point = (_along(tile, item, axis) for item in (scale, zero_point))
     return convert((tile - _as_real(zero_point)) * scale, dtype_of(tile.tracer, dtype))
 
@@ -209,12 +199,6 @@ def _along(tile: Tile, item: Any, axis: int | None) -> Any:
 
 def _as_real(item: Any) -> Any:
     return item if not isinstance(item, Tile) or item.dtype_.is_float else convert(item, F32)
-
-
-def _real(x: Any, function: str) -> Tile:
-    """Return a tile of a float dtype: integers become f32."""
-    tile = a_tile(x, function)
-    return tile if tile.dtype_.is_float else convert(tile, F32)
 
 
 hard_swish, hard_sigmoid, log_sigmoid, swish = hardswish, hardsigmoid, logsigmoid, silu

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from pypto.ir.dtypes import F32
-from pypto.language import activations, contractions, indexing, lookups, normalization
-from pypto.tracing.elementwise import apply, convert
-from pypto.tracing.shaping import a_tile, axes_of, one_name, padded, reduce_named, reduce_tile, shape_of
+from pypto.language import activations, contractions, indexing, lookups, mathematics, normalization
+from pypto.tracing.elementwise import apply
+from pypto.tracing.shaping import a_real_tile, a_tile, axes_of, one_name, padded, reduce_named, reduce_tile, shape_of
 from pypto.tracing.tiles import Tile
 
 celu = activations.celu
@@ -32,13 +31,13 @@ quantize = activations.quantize
 relu = activations.relu
 relu6 = activations.relu6
 selu = activations.selu
-sigmoid = activations.sigmoid
+sigmoid = mathematics.sigmoid
 silu = activations.silu
 softplus = activations.softplus
 softsign = activations.softsign
 swiglu = activations.swiglu
 swish = activations.swish
-tanh = activations.tanh
+tanh = mathematics.tanh
 conv2d = contractions.conv2d
 linear = contractions.linear
 scaled_dot_product_attention = contractions.scaled_dot_product_attention
@@ -56,7 +55,7 @@ def softmax(x: Any, axis: Any = -1, **torch_names: Any) -> Tile:
 
     A row of -inf only, or with +inf or NaN, is NaN as in torch; -inf beside finite elements gives exactly 0.
     """
-    tile = _real(x, "pypto.nn.softmax")
+    tile = a_real_tile(x, "pypto.nn.softmax")
     axis = one_name(tile.tracer, "axis", axis, -1, torch_names, "dim")
     axes = axes_of(tile.tracer, axis, tile.rank)
     if any(tile.extents[number] == 0 for number in axes):
@@ -80,7 +79,7 @@ def layer_norm(
     that of the centred values, so that an offset does not cost digits. Source: Ba, Kiros and Hinton, arXiv
     1607.06450. Raises UserError ``norm-shape``.
     """
-    tile = _real(x, "pypto.nn.layer_norm")
+    tile = a_real_tile(x, "pypto.nn.layer_norm")
     numbers = _norm_axes(tile, normalized_shape, axes)
     centred = tile - reduce_tile("mean", tile, numbers, True)
     variance = reduce_tile("mean", centred * centred, numbers, True)
@@ -94,7 +93,7 @@ def rms_norm(
 
     Source: Zhang and Sennrich, arXiv 1910.07467. Raises UserError ``norm-shape``.
     """
-    tile = _real(x, "pypto.nn.rms_norm")
+    tile = a_real_tile(x, "pypto.nn.rms_norm")
     numbers = _norm_axes(tile, normalized_shape, axes)
     epsilon = _epsilon(tile) if eps is None else eps
     square = reduce_tile("mean", tile * tile, numbers, True)
@@ -121,12 +120,6 @@ def _norm_axes(tile: Tile, shape: Any, axes: Any) -> tuple[int, ...]:
 def _scaled(normal: Any, weight: Any, bias: Any) -> Tile:
     result = normal if weight is None else normal * weight
     return result if bias is None else result + bias  # type: ignore[no-any-return]  # a tile
-
-
-def _real(x: Any, function: str) -> Tile:
-    """Return a tile of a float dtype: integers become f32."""
-    tile = a_tile(x, function)
-    return tile if tile.dtype_.is_float else convert(tile, F32)
 
 
 def pad(x: Any, pad_width: Any, value: bool | int | float = 0, mode: str = "constant") -> Tile:

@@ -21,9 +21,11 @@ import ast
 import dis
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import Any
+
+from pypto.code_objects import nested_codes
 
 _FUTURE_FLAGS = 0
 for _name in future.all_feature_names:
@@ -36,7 +38,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 def rewritten(function: FunctionType, enter: Callable[..., Any]) -> FunctionType:
     """Return `function` with its ``for`` statements rewritten to call `enter`; itself without any or without source."""
-    if not any(_has_loop(code) for code in _codes(function.__code__)):
+    if not any(_has_loop(code) for code in nested_codes(function.__code__)):
         return function
     tree = _definition(function)
     if tree is None:
@@ -57,13 +59,6 @@ def rewritten(function: FunctionType, enter: Callable[..., Any]) -> FunctionType
     result.__qualname__, result.__doc__ = function.__qualname__, function.__doc__
     result.__module__, result.__annotations__ = function.__module__, function.__annotations__
     return result
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
 
 
 def _has_loop(code: CodeType) -> bool:

@@ -13,7 +13,7 @@ from pypto.ir.nodes import Value
 from pypto.ir.operations.rules import show_shape
 from pypto.tracing.context import Tracer, require
 from pypto.tracing.derived import Clipped, Repeated, Reshaped
-from pypto.tracing.elementwise import checked_number, normal, result_type, tracer_of
+from pypto.tracing.elementwise import checked_number, convert, normal, result_type, tracer_of
 from pypto.tracing.extents import as_extent, specialise, valid_numbers
 from pypto.tracing.indices import as_index
 from pypto.tracing.storage import unwritten
@@ -38,6 +38,12 @@ def a_tile(operand: Any, what: str) -> Tile:
     if not isinstance(operand, Tile):
         raise tracer.error("not-a-tile", function=what, kind=f"a {type(operand).__name__}")
     return operand
+
+
+def a_real_tile(operand: Any, what: str) -> Tile:
+    """Return `operand` as a tile of a float dtype: integers become f32. Raises UserError ``not-a-tile``."""
+    tile = a_tile(operand, what)
+    return tile if tile.dtype_.is_float else convert(tile, F32)
 
 
 def one_name(tracer: Tracer, own: str, value: Any, default: Any, others: dict[str, Any], also: str) -> Any:
