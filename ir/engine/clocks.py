@@ -8,22 +8,25 @@ know that that has finished: else they race.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Machine, is_meeting, show
 from pypto.ir.engine.program import Facts, Flag, Program, Scenario, Step
 from pypto.ir.index import Bounds, Symbol, bounds
-from pypto.ir.nodes import For, If, Kernel, Load, Statement, Store, regions, walk
+from pypto.ir.nodes import For, If, Kernel, Load, Operation, Statement, Store, regions, walk
 from pypto.ir.passes.footprint import touched_bytes, whole_repeats
-from pypto.ir.passes.pipes import Part, is_mixed
+from pypto.ir.passes.pipes import Access, Part, Pipes, Span, is_mixed
 from pypto.ir.passes.slots import turn_bounds
 from pypto.ir.verification.barriers import block_count, has_barriers
 
 NUMBERS = {pipe: number for number, pipe in enumerate(PIPES)}
 PARTS = tuple(Part)
 Clock = list[int]
-Cell = tuple[str, int]
+Cell = tuple[str, int, Span | None]
+"""A slot of a buffer, or some bytes of it."""
+
 Piece = tuple[object, ...]
 
 
@@ -91,7 +94,7 @@ class Clocks:
 
     def touch(self, step: Step, pipe: int, parts: tuple[Part, ...]) -> None:
         touches = [item for item in step.accesses if item.part in parts]
-        pieces = [(piece, item.write) for item in touches for piece in self.pieces(step, item.resource)]
+        pieces = [(piece, item.write) for item in touches for piece in self.pieces(step, item)]
         self.check_all(step, pipe, pieces)
         mark = (self.issued[pipe], step.statement)
         for piece, write in pieces:
@@ -104,10 +107,11 @@ class Clocks:
         for piece, write in pieces:
             self.check(step, pipe, piece, write)
 
-    def pieces(self, step: Step, resource: str) -> tuple[Piece, ...]:
-        if resource.startswith("gm:"):
-            return ((resource, step.slots.get(resource, 0)),)
-        return self.cells[resource, step.slots.get(resource, 0)]
+    def pieces(self, step: Step, access: Access) -> tuple[Piece, ...]:
+        slot = step.slots.get(access.resource, 0)
+        if access.resource.startswith("gm:"):
+            return ((access.resource, slot),)
+        return self.cells[access.resource, slot, access.span]
 
     def check(self, step: Step, pipe: int, piece: Piece, write: bool) -> None:
         touched = self.touched.get(piece)
@@ -163,31 +167,40 @@ class Clocks:
         self.known[pipe][pipe] = self.issued[pipe]
 
 
-def cells_of(kernel: Kernel) -> dict[Cell, tuple[Piece, ...]]:
-    """Return the pieces of memory of each slot: those between any two ends of slots when addresses are known, else
-    the slot itself."""
-    spans = list(_spans(kernel))
-    ends: dict[str, list[int]] = {}
+def cells_of(kernel: Kernel, pipes: Pipes) -> dict[Cell, tuple[Piece, ...]]:
+    """Return the pieces of memory of each slot, and of each part of one that some statement touches alone.
+
+    Pieces lie between any two ends of such, by address when it is known, else within the slot.
+    """
+    spans = list(_spans(kernel, pipes))
+    ends: dict[str, set[int]] = {}
     for _, space, start, end in spans:
-        if start is not None:
-            ends.setdefault(space, []).extend((start, end))
-    sorted_ends = {space: sorted(set(items)) for space, items in ends.items()}
+        ends.setdefault(space, set()).update((start, end))
+    in_order = {space: sorted(items) for space, items in ends.items()}
     found: dict[Cell, tuple[Piece, ...]] = {}
     for cell, space, start, end in spans:
-        if start is None:
-            found[cell] = (cell,)
-        else:
-            found[cell] = tuple((f"{space} from byte {item}",) for item in sorted_ends[space] if start <= item < end)
+        between = in_order[space][bisect_left(in_order[space], start) : bisect_left(in_order[space], end)]
+        is_placed = space != cell[0]
+        found[cell] = tuple((f"{space} from byte {item}",) if is_placed else (space, cell[1], item) for item in between)
     return found
 
 
-def _spans(kernel: Kernel) -> Iterator[tuple[Cell, str, int | None, int]]:
+def _spans(kernel: Kernel, pipes: Pipes) -> Iterator[tuple[Cell, str, int, int]]:
+    """Yield the parts of slots, what they are bytes of (a memory, or the buffer without an address), and which."""
     touched = touched_bytes(kernel)
+    parts: dict[str, set[Span]] = {}
+    inserts = (item for item in walk(kernel.body) if isinstance(item, Operation) and item.name == "insert")
+    for access in (access for item in inserts for access in pipes.accesses(item)):
+        if access.span is not None:
+            parts.setdefault(access.resource, set()).add(access.span)
     for buffer in kernel.buffers:
         size = whole_repeats(buffer) // buffer.depth
+        space = buffer.name if buffer.address is None else buffer.space.value
         for slot in range(buffer.depth):
-            start = None if buffer.address is None else buffer.address + slot * size
-            yield (buffer.name, slot), buffer.space.value, start, (start or 0) + touched[buffer.name]
+            start = 0 if buffer.address is None else buffer.address + slot * size
+            yield (buffer.name, slot, None), space, start, start + touched[buffer.name]
+            for first, last in sorted(parts.get(buffer.name, ())):
+                yield (buffer.name, slot, (first, last)), space, start + first, start + last
 
 
 def scenarios(kernel: Kernel) -> tuple[Scenario, ...]:
@@ -258,7 +271,7 @@ def observe(kernel: Kernel, scenario: Scenario, facts: Facts | None = None) -> t
         from pypto.ir.engine.groups import observe_group  # which builds on this module
 
         return observe_group(kernel, scenario, facts)
-    clocks = Clocks(cells_of(kernel))
+    clocks = Clocks(cells_of(kernel, facts.pipes))
     faults = Machine(clocks).run(Program(kernel, scenario, known_facts=facts).steps())
     return clocks, clocks.faults + faults
 
@@ -296,7 +309,7 @@ def is_faulty(kernel: Kernel, races_only: bool = False) -> bool:
 
         runs = (observe_group(kernel, scenario, facts, True) for scenario in sorted(scenarios(kernel), key=_length))
         return any(clocks.races or (found and not races_only) for clocks, found in runs)
-    cells = cells_of(kernel)
+    cells = cells_of(kernel, facts.pipes)
     for scenario in sorted(scenarios(kernel), key=_length):
         clocks = Clocks(cells)
         machine = Machine(clocks)

@@ -21,6 +21,7 @@ from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Machine, Order, is_mee
 from pypto.ir.engine.program import Array, Flag, Kind, Program, Step
 from pypto.ir.index import Symbol, evaluate
 from pypto.ir.nodes import Kernel, Load, Region, Statement, Store
+from pypto.ir.passes.pipes import Pipes
 
 ROWS = 256
 """Touches that are compared with all others at a time."""
@@ -191,7 +192,7 @@ def crossing_faults(kernel: Kernel) -> list[Fault]:
     scalars: dict[str, Array] = {
         item.name: np.zeros((), item.type.dtype.numpy) for item in kernel.parameters if item.scalar
     }
-    cells = cells_of(kernel)
+    cells = cells_of(kernel, Pipes.of(kernel))
     meeting, cores = Meeting(1), list[Core]()
     touches: dict[str, list[Touch]] = {}
     for number, block in enumerate(blocks_of(kernel, {})):

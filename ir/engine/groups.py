@@ -18,7 +18,7 @@ from pypto.ir.engine.machine import PIPES, SCALAR, Fault, Observer
 from pypto.ir.engine.program import Array, Facts, Kind, Program, Scenario, Step
 from pypto.ir.index import Symbol
 from pypto.ir.nodes import Kernel, Load, Statement, Store
-from pypto.ir.passes.pipes import CUBE, VECTOR
+from pypto.ir.passes.pipes import CUBE, VECTOR, Access
 from pypto.ir.passes.slots import SUB_BLOCKS
 from pypto.ir.verification.cross_flags import LARGEST_COUNT
 
@@ -162,11 +162,10 @@ class GroupClocks(Clocks):
     def name(self, number: int) -> str:
         return f"{PIPES[number % len(PIPES)]} of {CORES[number // len(PIPES)]}"
 
-    def pieces(self, step: Step, resource: str) -> tuple[Piece, ...]:
-        if resource.startswith("gm:"):
+    def pieces(self, step: Step, access: Access) -> tuple[Piece, ...]:
+        if access.resource.startswith("gm:"):
             return ()
-        cells = self.cells[resource, step.slots.get(resource, 0)]
-        return tuple((*piece, self.index) for piece in cells)
+        return tuple((*piece, self.index) for piece in Clocks.pieces(self, step, access))
 
     def start(self, step: Step) -> None:
         Clocks.start(self, step)
@@ -212,7 +211,7 @@ def observe_group(kernel: Kernel, scenario: Scenario, facts: Facts, hasty: bool 
     vector core, and the faults of all; with `hasty` up to the first race, with one vector core for both."""
     count = len(PIPES) * len(CORES)
     issued, known = [0] * count, [[0] * count for _ in range(count)]
-    cells, regions = cells_of(kernel), dict[str, dict[Box, Touched]]()
+    cells, regions = cells_of(kernel, facts.pipes), dict[str, dict[Box, Touched]]()
     clocks = [GroupClocks(cells, issued, known, index=index, regions=regions) for index in range(len(CORES) - hasty)]
     symbols = {axis.symbol: 0 for axis in kernel.grid}
     cores = group_of(kernel, clocks, symbols, scenario=scenario, facts=facts)

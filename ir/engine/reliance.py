@@ -137,7 +137,7 @@ class Runs:
     def of(kernel: Kernel) -> Runs:
         facts = Facts.of(kernel)
         runs = (Program(kernel, scenario, known_facts=facts) for scenario in scenarios(kernel))
-        return Runs(cells_of(kernel), [list(run.steps()) for run in runs])
+        return Runs(cells_of(kernel, facts.pipes), [list(run.steps()) for run in runs])
 
     def relied_on(self, bits: Mapping[int, int], choice: Choice, with_flags: bool) -> int:
         """Return the bits of the flags and barriers that the kernel relies on.

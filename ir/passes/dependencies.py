@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from pypto.ir.nodes import Buffer, For, Kernel, Pipe, Statement, regions
 from pypto.ir.passes.footprint import touched_bytes, whole_repeats
 from pypto.ir.passes.independence import Independent, independent_loops
-from pypto.ir.passes.pipes import Access, Part, Pipes, Queue
+from pypto.ir.passes.pipes import Access, Part, Pipes, Queue, Span, are_apart
 from pypto.ir.passes.slots import depth_in, of_name, rotations, sub_blocks
 
 Knowledge = dict[Queue, Counter[Queue]]
 Pair = tuple[Queue, Queue]
-Latest = dict[str, dict[tuple[Queue, bool, Part], int]]
-"""By resource: the last statement that a pipe touched it in, whether by writing, and in which part."""
+Latest = dict[str, dict[tuple[Queue, bool, Part, Span | None], int]]
+"""By resource: the last statement that a pipe touched it in, whether by writing, in which part, and which bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,15 +181,16 @@ class Scan:
                 self.flag(position, source, destination, setter, 0, 0)
         self.finish(position, 0)
         for access in self.touches[position]:
-            self.latest[access.resource][access.pipe, access.write, access.part] = position
+            self.latest[access.resource][access.pipe, access.write, access.part, access.span] = position
 
     def conflicts(self, position: int, distance: int) -> dict[Pair, int]:
         """Return the last statement that conflicts with the one at `position`, `distance` turns before, by pipes."""
         last: dict[Pair, int] = {}
         for access in self.touches[position]:
             for resource in self.shared(access.resource, distance):
-                for (pipe, write, part), other in self.latest[resource].items():
+                for (pipe, write, part, span), other in self.latest[resource].items():
                     waited = pipe == access.pipe and (part is Part.BEFORE or access.part is Part.AFTER)
+                    waited |= resource == access.resource and are_apart(span, access.span)
                     if (write or access.write) and not waited and other > last.get((pipe, access.pipe), -1):
                         last[pipe, access.pipe] = other
         return last

@@ -34,7 +34,7 @@ from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 from pypto.ir.passes.forms import attribute_axis, by_elements, is_alias, is_dense, reduced_axis
 from pypto.ir.passes.independence import apart_arrays
-from pypto.ir.passes.layout import Ranges, row_multiple, stored_rank, symbol_ranges
+from pypto.ir.passes.layout import Ranges, row_multiple, stored_rank, strides, symbol_ranges
 from pypto.ir.passes.limits import ASCEND_910B1
 
 CUBE = "cube"
@@ -56,6 +56,9 @@ class Queue:
         return self.value
 
 
+Span = tuple[int, int]
+
+
 class Part(Enum):
     """Which part of an instruction touches a memory: some wait inside, by a barrier, for all ahead in their pipe."""
 
@@ -66,12 +69,13 @@ class Part(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One touch of a memory: a buffer's name, or ``gm:`` and an array's."""
+    """One touch of a memory: a buffer's name, or ``gm:`` and an array's; `span`: of these bytes of a slot only."""
 
     pipe: Queue
     resource: str
     write: bool
     part: Part = Part.ANY
+    span: Span | None = None
 
 
 def is_cube_space(space: Space) -> bool:
@@ -202,6 +206,12 @@ class Pipes:
 
     def _of_operation(self, operation: Operation, queue: Queue) -> Iterator[Access]:
         names = TABLE[operation.name].operands
+        if operation.name == "insert" and queue.pipe is Pipe.V and (span := inserted_bytes(operation, self.multiple)):
+            base, piece, result = (value.buffer for value in (*operation.operands, *operation.results))
+            if piece is not None and result is not None and base == result:
+                yield Access(queue, piece, False)
+                yield Access(queue, result, True, span=span)
+                return
         by_rows = operation.name in ROW_OPERATIONS and self.waits_inside(operation)
         for position, value in enumerate(operation.operands):
             is_workspace = position < len(names) and names[position] == "workspace"
@@ -232,6 +242,29 @@ STEPWISE = {
 
 FRACTALS_IN_ORDER = 10
 """Fractals of a product from which on no barrier is needed before another one adds to it."""
+
+
+def inserted_bytes(operation: Operation, multiple: int) -> Span | None:
+    """Return the bytes from the first to the last row that an insert of whole blocks writes, if all are numbers."""
+    result, ranges = operation.results[0], operation.attribute("ranges")
+    assert isinstance(ranges, tuple)
+    rank = stored_rank(result.shape)
+    extents = [extent for extent in result.shape[:rank] if isinstance(extent, int)]
+    numbers = [
+        tuple(number for number in item if isinstance(number, int)) for item in ranges if isinstance(item, tuple)
+    ]
+    if len(extents) < rank or any(len(item) < 3 for item in numbers[:rank]):
+        return None
+    pitches = strides((*extents[:-1], -(-extents[-1] // multiple) * multiple))
+    start = sum(item[0] * pitch for item, pitch in zip(numbers, pitches, strict=False))
+    last = sum((item[0] + (item[1] - 1) * item[2]) * pitch for item, pitch in zip(numbers, pitches, strict=False))
+    end = (last // multiple + 1) * multiple
+    return start * result.dtype.bytes, end * result.dtype.bytes
+
+
+def are_apart(first: Span | None, second: Span | None) -> bool:
+    """Return whether two touches of one slot have no byte in common."""
+    return first is not None and second is not None and (first[1] <= second[0] or second[1] <= first[0])
 
 
 def conflict(first: Access, second: Access) -> bool:
