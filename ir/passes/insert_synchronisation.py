@@ -59,18 +59,24 @@ class Refusal(Enum):
 
 def insert_synchronisation(kernel: Kernel) -> Kernel:
     """Return `kernel` at level *synchronised*."""
+    return replace(placed(*ordered(kernel)), level=Level.SYNCHRONISED)
+
+
+def ordered(kernel: Kernel) -> tuple[Kernel, Plan, list[Ids]]:
+    """Return `kernel` with as many slots as can be kept, its flags and barriers, and the ids of the flags."""
     deepest = max((buffer.depth for buffer in kernel.buffers), default=1)
     reasons: list[str] = []
     for depth in range(deepest, 0, -1):
-        made = synchronised(_with_at_most(kernel, depth, reasons))
-        if isinstance(made, Kernel):
-            return made
-        reasons.append(made.value.format(slots=depth))
+        shallow = _with_at_most(kernel, depth, reasons)
+        found = order(shallow)
+        if not isinstance(found, Refusal):
+            return shallow, *found
+        reasons.append(found.value.format(slots=depth))
     serial = noted(_with_at_most(kernel, 1, reasons[:-1]), SERIAL_NOTE)
-    made = synchronised(serial, one_at_a_time(serial))
-    if isinstance(made, Refusal):
+    found = order(serial, one_at_a_time(serial))
+    if isinstance(found, Refusal):
         raise CompilerBug("insert_synchronisation", f"flags of {kernel.name} do not fit {IDS} ids")
-    return made
+    return serial, *found
 
 
 SERIAL_NOTE = f"{IDS} flag ids are too few for the copies in flight: the pipes take turns"
@@ -90,12 +96,6 @@ def _with_at_most(kernel: Kernel, depth: int, reasons: list[str]) -> Kernel:
     buffers = tuple(replace(buffer, depth=min(depth, buffer.depth)) for buffer in kernel.buffers)
     note = f"{', '.join(reasons)}: {depth} {'is' if depth == 1 else 'are'} used"
     return noted(replace(kernel, buffers=buffers), note)
-
-
-def synchronised(kernel: Kernel, extra: Extra | None = None) -> Kernel | Refusal:
-    """Return `kernel` with its flags and barriers, or why there are none; `extra` touches are ordered too."""
-    found = order(kernel, extra)
-    return found if isinstance(found, Refusal) else replace(placed(kernel, *found), level=Level.SYNCHRONISED)
 
 
 def order(kernel: Kernel, start: Extra | None = None) -> tuple[Plan, list[Ids]] | Refusal:
