@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from pypto.caller import PLACED_AT_CALLER
+from pypto.caller import PLACED_AT_CALLER, called_at
 from pypto.dependencies import check_unknown, functions_among, option_value, stage_name
 from pypto.ir.base.errors import UserError, nearest
 from pypto.tile_indices import WANTS_RANGE, Mapping, TileRange, read_mapping, read_range, show_range
@@ -47,6 +47,7 @@ class Barrier:
     def __init__(self, before: object, after: object, mapping: object = None, **unknown: object) -> None:
         with PLACED_AT_CALLER:
             check_unknown("Barrier", unknown, ("before", "after", "mapping"))
+            self.location = called_at()
             self.functions = functions_among(before, after)
             listed = before if isinstance(before, (list, tuple)) else [before]
             if not listed:

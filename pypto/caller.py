@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from pypto.ir.base.errors import UserError
+from pypto.ir.base.locations import Location
 
 
 def _from_command_line() -> bool:
@@ -26,6 +29,25 @@ def _from_command_line() -> bool:
 def _is_command(file: str) -> bool:
     """Return whether `file` is ``cli.py`` or one of the verbs beside it, ``cli_*.py``."""
     return os.path.basename(file).startswith("cli")
+
+
+def called_at() -> Location | None:
+    """Return the line of the user's program that is being run."""
+    from pypto.tracing.locations import user_frame
+
+    frame = user_frame()
+    return None if frame is None else Location(frame.f_code.co_filename, frame.f_lineno)
+
+
+@contextmanager
+def placed_at(location: Location | None) -> Iterator[None]:
+    """Raise a UserError without a place again, with the place `location`."""
+    try:
+        yield
+    except UserError as error:
+        if error.location is not None or location is None:
+            raise
+        raise UserError(error.name, location, **error.details) from None
 
 
 class PlacedAtCaller:

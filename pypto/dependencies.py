@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
-from pypto.caller import PLACED_AT_CALLER
+from pypto.caller import PLACED_AT_CALLER, called_at
 from pypto.ir.base.errors import UserError, nearest
 from pypto.tile_indices import WANTS_RANGE, Mapping, TileRange, read_mapping, read_range, show_range
 
@@ -44,6 +44,7 @@ class Dependency:
     ) -> None:
         with PLACED_AT_CALLER:
             check_unknown("Dependency", unknown, _DEPENDENCY_KEYS)
+            self.location = called_at()
             self.functions = functions_among(src_op, dst_op)
             self.src_op = stage_name("Dependency", "src_op", src_op)
             self.dst_op = stage_name("Dependency", "dst_op", dst_op)
@@ -90,6 +91,7 @@ class BroadcastDep:
     ) -> None:
         with PLACED_AT_CALLER:
             check_unknown("BroadcastDep", unknown, ("src_op", "dst_ops", "buffer_name"))
+            self.location = called_at()
             self.functions = functions_among(src_op, dst_ops)
             self.src_op = stage_name("BroadcastDep", "src_op", src_op)
             self.dst_ops = _stage_names("BroadcastDep", "dst_ops", dst_ops)
@@ -122,6 +124,7 @@ class GatherDep:
     ) -> None:
         with PLACED_AT_CALLER:
             check_unknown("GatherDep", unknown, ("src_ops", "dst_op", "reduction", "buffer_name"))
+            self.location = called_at()
             self.functions = functions_among(src_ops, dst_op)
             self.src_ops = _stage_names("GatherDep", "src_ops", src_ops)
             self.dst_op = stage_name("GatherDep", "dst_op", dst_op)

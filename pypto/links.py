@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pypto.barriers import Barrier, Group
+from pypto.caller import placed_at
 from pypto.dependencies import AnyDependency, BroadcastDep, Dependency, GatherDep
 from pypto.ir.base.errors import UserError, nearest
 from pypto.schedule import declared
@@ -102,6 +103,10 @@ class _Resolver:
     incoming: dict[Port, list[Link]] = field(default_factory=dict)
 
     def links(self, dependency: AnyDependency) -> list[Link]:
+        with placed_at(dependency.location):
+            return self.found(dependency)
+
+    def found(self, dependency: AnyDependency) -> list[Link]:
         if isinstance(dependency, Dependency):
             return [self.link(dependency)]
         if isinstance(dependency, GatherDep):
@@ -141,6 +146,10 @@ class _Resolver:
         )
 
     def wait(self, barrier: Barrier) -> Wait:
+        with placed_at(barrier.location):
+            return self.waiting(barrier)
+
+    def waiting(self, barrier: Barrier) -> Wait:
         before = tuple(self.group(group, barrier) for group in barrier.before)
         after = self.group(barrier.after, barrier)
         if barrier.mapping is None:

@@ -297,3 +297,22 @@ def test_a_linked_output_that_is_read_or_written_in_part_first():
     ):
         kernel = pypto.compile([stage, consume], config=pypto.TileConfig(dependency=Dependency(stage, consume)))
         error(name, place, *parts, call=lambda kernel=kernel: kernel.execute(x, out))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Dependency(produce, "elsewhere"),
+        lambda: BroadcastDep(produce, [consume, "elsewhere"], "part"),
+        lambda: GatherDep([produce, "elsewhere"], consume),
+        lambda: GatherDep([produce, produce], single),
+        lambda: pypto.Barrier("elsewhere", consume),
+        lambda: pypto.BarrierConfig([{"op": produce}, {"op": "elsewhere"}]),
+    ],
+)
+def test_what_no_stage_shows_has_the_line_of_the_link(make):
+    links = pickle.loads(pickle.dumps([make()]))
+    with pytest.raises(pypto.UserError, match=r"elsewhere|twice") as caught:
+        pypto.compile([produce, consume, single], config=pypto.TileConfig(dependency_graph=DependencyGraph(links)))
+    place = caught.value.location
+    assert (place.file, place.line) == (__file__, make.__code__.co_firstlineno)
