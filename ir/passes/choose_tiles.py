@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from pypto.ir.axes import Axis
 from pypto.ir.index import Extent
-from pypto.ir.nodes import Kernel, Level, Store, Value, walk
+from pypto.ir.nodes import For, Kernel, Level, Load, Store, Value, walk
 from pypto.ir.passes.apply_tiles import Cut, Tiles, as_blocks, core_limit, tiled
 from pypto.ir.passes.assign_buffers import assign_buffers
 from pypto.ir.passes.choose_cube_tiles import choose_cube_tiles
@@ -42,6 +42,10 @@ TURN_ELEMENTS = 4096
 
 USED_PARTS = "a tile needs more than a core has: the parts that it uses are copied alone"
 
+WORTH_NARROWING = 16384
+"""Bytes less that a turn of a loop copies, from which on one tile at a time is better than several with whole copies:
+about what a core copies while a turn more takes its time."""
+
 PIECES = tuple(2**power for power in range(1, 13))
 """Into how many pieces to try to split a tile that is too large."""
 
@@ -50,11 +54,13 @@ def choose_tiles(kernel: Kernel) -> Kernel:
     """Return `kernel` as tiles on cores; raises UserError ``unified-buffer-full`` when no tiles fit."""
     if is_cube(kernel):
         return choose_cube_tiles(kernel)
+    blocks = _one_tile_each(kernel)
+    narrow = narrow_accesses(blocks)
+    if _bytes_per_turn(blocks) - _bytes_per_turn(narrow) >= WORTH_NARROWING and (made := _in_tiles(narrow)):
+        return made if _in_tiles(blocks) else noted(made, USED_PARTS)
     made = _in_tiles(kernel)
     if made is not None:
         return made
-    blocks = _one_tile_each(kernel)
-    narrow = narrow_accesses(blocks)
     made = _in_tiles(blocks) or (_in_tiles(narrow) if narrow != blocks else None)
     if made is None:
         axes = cut_axes(narrow)
@@ -64,6 +70,19 @@ def choose_tiles(kernel: Kernel) -> Kernel:
             smallest = {cut.axis: cut.smallest for cut in cuts}
             raise too_large(assign_buffers(tiled(narrow, axes, cuts, smallest)))
     return noted(made, USED_PARTS) if narrow != blocks else made
+
+
+def _bytes_per_turn(kernel: Kernel) -> int:
+    """Return the bytes of loads and stores in loops of the kernel, of arrays that the same loop stores to."""
+    total = 0
+    for loop in kernel.body:
+        if isinstance(loop, For):
+            inner = list(walk(loop.body))
+            stored = {item.target for item in inner if isinstance(item, Store)}
+            values = [item.value for item in inner if isinstance(item, Store)]
+            values += [item.result for item in inner if isinstance(item, Load) and item.source in stored]
+            total += sum(math.prod(_known(value.shape)) * value.dtype.bytes for value in values)
+    return total
 
 
 def _one_tile_each(kernel: Kernel) -> Kernel:

@@ -146,3 +146,10 @@ def test_narrowing_stores_the_rows_that_change() -> None:
     interpreter.run(kernel.module(), expected, {})
     interpreter.run(replace(kernel.module(), kernels=(made,)), found, {})
     np.testing.assert_array_equal(found["out"], expected["out"])
+
+
+def test_loops_over_rows_copy_rows_where_a_tile_fits_too() -> None:
+    kernel = check(module("updated", (2, 2), (64, 128)), 1)
+    stores = [item for item in walk(kernel.body) if isinstance(item, Store)]
+    assert [item.value.shape[0] for item in stores] == [1]
+    assert attribute(kernel, "notes") is None
