@@ -131,15 +131,6 @@ def _promote_integers(left: DType, right: DType) -> DType:
     return wide_enough[0]
 
 
-def promote_scalar(tile: DType, scalar: bool | int | float) -> DType:
-    """Return the type of a tile combined with a Python number: torch's rule that only a higher kind changes it."""
-    if isinstance(scalar, bool):
-        return tile
-    if isinstance(scalar, int):
-        return I64 if tile.kind == "bool" else tile
-    return tile if tile.is_float else F32
-
-
 def compute_type(dtype: DType) -> DType:
     """Return the type in which values of `dtype` live inside a kernel: f32 for f16 and bf16, else itself."""
     return F32 if dtype.is_narrow_float else dtype

@@ -15,7 +15,7 @@ A `Value` is identified by its name, which is unique within a kernel. Values of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Union
 
@@ -303,6 +303,12 @@ class Module:
     def level(self) -> Level:
         return self.kernels[0].level if self.kernels else Level.TILE
 
+    @property
+    def is_concrete(self) -> bool:
+        """Whether all extents of all arrays are numbers."""
+        arrays = (*self.parameters, *self.intermediates)
+        return all(isinstance(extent, int) for item in arrays for extent in item.type.shape)
+
 
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """Yield every statement of `body` in program order, those inside loops and branches after their owner."""
@@ -346,7 +352,3 @@ def results(statement: Statement) -> tuple[Value, ...]:
 def whole(type_: TileType) -> Region:
     """Return the region that covers an array of `type_`."""
     return tuple(Range(0, extent) for extent in type_.shape)
-
-
-def with_body(kernel: Kernel, body: tuple[Statement, ...]) -> Kernel:
-    return replace(kernel, body=body)

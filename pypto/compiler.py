@@ -28,7 +28,7 @@ from pypto.ir.schedule import with_schedule
 from pypto.schedule import check_slots
 from pypto.stages import Stages
 from pypto.subject import Subject, TracedSubject, read_subject
-from pypto.tile_plan import is_concrete, plan_tiles
+from pypto.tile_plan import plan_tiles
 
 if TYPE_CHECKING:
     from pypto.codegen.llvm.code import CpuCode, Layout
@@ -127,7 +127,7 @@ def build(
     stages = Stages()
     program = stages.run("tile", subject.program, views, options)
     stages.run("verify", _verify, program.module)
-    if isinstance(subject, TracedSubject) and subject.graph.waits and is_concrete(program.module):
+    if isinstance(subject, TracedSubject) and subject.graph.waits and program.module.is_concrete:
         stages.run("plan", plan_tiles, subject.graph, options.aicore_num, program)
     built = Built(program, stages, views, (*assumed, *program.notes), assumed)
     if current().debug >= 1:

@@ -12,7 +12,7 @@ from pypto.ir.nodes import Module, Parameter, TileType
 from pypto.meaning import Meaning
 from pypto.schedule import what_options_did
 from pypto.subject import Subject, TracedSubject
-from pypto.tile_plan import is_concrete, plan_tiles
+from pypto.tile_plan import plan_tiles
 
 _MEANINGS = {
     "whole": "WHOLE: the body applies to the whole arguments; tiles are only schedule",
@@ -107,7 +107,7 @@ def _intermediate_lines(module: Module) -> list[str]:
 
 def _plan_lines(subject: Subject, options: Options, built: Built) -> list[str]:
     """Return the schedule of a graph of several stages: phases, and the barriers between them."""
-    if not isinstance(subject, TracedSubject) or len(subject.graph.stages) < 2 or not is_concrete(built.module):
+    if not isinstance(subject, TracedSubject) or len(subject.graph.stages) < 2 or not built.module.is_concrete:
         return []
     plan = plan_tiles(subject.graph, options.aicore_num, built.program)
     return _indented("tile graph", tuple(str(plan).splitlines()))

@@ -18,7 +18,6 @@ from pypto.barriers import SYNC_MODE, Barrier
 from pypto.codegen.targets.target import load_target
 from pypto.graph import Graph
 from pypto.ir.base.errors import UserError
-from pypto.ir.nodes import Module
 from pypto.links import Link, Wait, tile_count
 
 if TYPE_CHECKING:
@@ -118,12 +117,6 @@ def plan_tiles(graph: Graph, cores: int | None = None, program: Program | None =
     barriers = _numbered(graph, found, phases)
     plan = TilePlan(stages, tuple(barriers), core_of)
     return plan if tiles is None else _timed(graph, plan, tiles)
-
-
-def is_concrete(module: Module) -> bool:
-    """Return whether all extents of a module's arrays are numbers, so that the regions of tiles are known."""
-    arrays = (*module.parameters, *module.intermediates)
-    return all(isinstance(extent, int) for item in arrays for extent in item.type.shape)
 
 
 def _cores(count: int, cores: int) -> NDArray[np.int64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Union
@@ -239,17 +238,6 @@ def _collect(group: Group, plan: LoopPlan, ranges: affine.Ranges) -> None:
     collector = _Collector(plan, symbols, written, ranges)
     for task in group.tasks:
         collector.task(task)
-
-
-def trips(axis: Axis) -> int | None:
-    """Return the number of turns when it is a constant."""
-    length = affine.subtract(axis.upper, axis.lower)
-    return max(0, length.constant) if length.is_constant else None
-
-
-def reduced_elements(task: Task) -> int:
-    """Return how many elements a reduction combines into one."""
-    return math.prod(axis.extent for axis in task.axes if axis.reduced)
 
 
 def shifted(form: Affine, shifts: Mapping[Symbol, int], ranges: affine.Ranges) -> Affine:

@@ -54,7 +54,7 @@ def fuse_kernels(module: Module, apart: Apart = MappingProxyType({})) -> Module:
 
     Kernels with symbolic extents stay as they are.
     """
-    if len(module.kernels) < 2 or not _is_concrete(module):
+    if len(module.kernels) < 2 or not module.is_concrete:
         return module
     fusion = _Fusion(module, apart)
     for kernel in module.kernels:
@@ -67,11 +67,6 @@ def stages_of(kernel: Kernel) -> tuple[str, ...]:
     stages = dict(kernel.attributes).get("stages", (kernel.name,))
     assert isinstance(stages, tuple)
     return tuple(name for name in stages if isinstance(name, str))
-
-
-def _is_concrete(module: Module) -> bool:
-    arrays = (*module.parameters, *module.intermediates)
-    return all(isinstance(extent, int) for item in arrays for extent in item.type.shape)
 
 
 @dataclass(slots=True)

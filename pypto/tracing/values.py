@@ -19,10 +19,6 @@ Ranges = tuple[tuple[Extent, Extent, int], ...]
 """One (offset, extent, step) per axis."""
 
 
-def visible_rank(tracer: Tracer, value: Value) -> int:
-    return max(0, value.type.rank - len(tracer.hidden))
-
-
 def visible_shape(tracer: Tracer, value: Value) -> Shape:
     return value.shape[len(tracer.hidden) :]
 
