@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pypto.binding import bind
 from pypto.caller import PLACED_AT_CALLER
 from pypto.captured import Captured, freeze
+from pypto.compiler import TARGETS
 from pypto.fork_safe_lock import ForkSafeLock
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import current
@@ -86,6 +87,8 @@ class AutotunedKernel:
             values = bind(self.name, self._subject.signature, arguments, keywords)
             kind = self._kind(values)
             self._kernel(values)
+            if kind not in self.results:
+                raise UserError("tune-target", None, target=self._options.get("target") or current().target)
         return self.results[kind]
 
     def _kind(self, values: Mapping[str, Any]) -> Hashable:
@@ -97,20 +100,29 @@ class AutotunedKernel:
         return call.key, named, self._captured.snapshot(), current()
 
     def _kernel(self, values: Mapping[str, Any]) -> CompiledKernel:
-        import pypto
-
         kind = self._kind(values)
         with self._lock:
             if kind not in self._kernels:
-                result = pypto.auto_tune(self.function, args=dict(values), **self._options)
-                target = self._options.get("target")
-                self._kernels[kind] = pypto.compile(self.function, result, target=target)
-                self.results[kind] = result
+                self._kernels[kind] = self._tuned(kind, values)
             kernel = self._kernels[kind] = self._kernels.pop(kind)  # the last one used stands last
             while len(self._kernels) > max(1, current().specializations):
                 oldest = next(iter(self._kernels))
-                del self._kernels[oldest], self.results[oldest]
+                del self._kernels[oldest]
+                self.results.pop(oldest, None)
             return kernel
+
+    def _tuned(self, kind: Hashable, values: Mapping[str, Any]) -> CompiledKernel:
+        """Return the kernel with the best tiling; as it is for targets without tilings, such as that of a debugger."""
+        import pypto
+        from pypto.tuning import TUNED_TARGETS
+
+        target = self._options.get("target") or current().target
+        if target in TARGETS and target not in TUNED_TARGETS:
+            return pypto.compile(self.function, self._options.get("config"), target=target)
+        result = pypto.auto_tune(self.function, args=dict(values), **self._options)
+        kernel = pypto.compile(self.function, result, target=target)
+        self.results[kind] = result
+        return kernel
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by module and name, as the tile function; raises UserError ``cannot-pickle`` for a local one."""

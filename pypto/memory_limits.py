@@ -35,6 +35,11 @@ def bytes_of(memory: str, value: object) -> int:
 
 def read_limits(limits: Mapping[str, object] | None) -> dict[str, int]:
     """Return the limits in bytes by name of the memory; raises UserError ``memory-name`` or ``memory-size``."""
+    if limits is not None and not isinstance(limits, Mapping):
+        wants = 'a dict such as {"UB": "64KB"}'
+        raise UserError(
+            "option-value", None, what="TilingSearchSpace", option="constraint_memory", value=limits, wants=wants
+        )
     known = {name.lower(): name for name in MEMORIES}
     result = {}
     for memory, value in (limits or {}).items():

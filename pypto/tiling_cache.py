@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from pypto.caller import PLACED_AT_CALLER
 from pypto.config import BufferConfig, BufferStrategy, TileConfig
@@ -139,7 +142,7 @@ class TilingCache:
         """
         try:
             rows = import_rows(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise UserError("cache-file", None, path=str(path), why=str(error)) from None
         return len(rows) if self.rows.write(rows) else 0
 
@@ -227,6 +230,8 @@ def decoded(item: Any) -> Any:
 
 
 def _plain(kernel: str, value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise UserError("cache-value", None, kind=f"the number {value}", kernel=kernel, why="JSON has none")
     if isinstance(value, (bool, int, float, str, type(None))):
         return value
     if isinstance(value, (list, tuple)):
@@ -262,4 +267,9 @@ def _plain_shape(shape: Any) -> Any:
         return {str(name): _plain_shape(item) for name, item in shape.items()}
     if isinstance(shape, (tuple, list)):
         return [_plain_shape(item) for item in shape]
-    return int(shape) if hasattr(shape, "__index__") else shape
+    if shape is None or isinstance(shape, str):
+        return shape
+    if isinstance(shape, np.integer) or (isinstance(shape, int) and not isinstance(shape, bool)):
+        return int(shape)
+    wants = "a shape, one for each parameter, or a dict by parameter"
+    raise UserError("option-value", None, what="TilingCache", option="input_shape", value=shape, wants=wants)

@@ -13,11 +13,11 @@ from pypto.config import read_config
 from pypto.ir.base.errors import UserError, nearest
 from pypto.ir.base.settings import current
 from pypto.ir.schedule import Schedule
-from pypto.runtime.tuning.measuring.options import MeasureOptions
-from pypto.runtime.tuning.selection import METRICS, Metric
+from pypto.runtime.tuning.selection import Metric
 from pypto.runtime.tuning.topn import autotune_topn
 from pypto.subject import read_subject
 from pypto.tuning_case import TuningCase, bound_arguments, generated_code, trace_case, trace_made_case
+from pypto.tuning_options import MEASURING, check_metric, check_options, measure_options
 from pypto.tuning_report import log_result, print_table, reporter
 from pypto.tuning_session import Search, Session, default_store
 
@@ -83,8 +83,13 @@ def auto_tune(
     groups `tuning` and `search`, and whatever reading the arguments and tracing the kernel raises.
     """
     with PLACED_AT_CALLER:
-        _check(kernel, tuning_metric, {"max_trials": max_trials, "topn": topn})
-        how = _measuring({"warmup_runs": warmup_runs, "measure_runs": measure_runs, **measuring})
+        _check_kernel(kernel)
+        check_metric(tuning_metric)
+        hooks = {"early_config_prune": early_config_prune, "perf_model": perf_model}
+        check_options({"search_space": search_space, "cache": cache, "log": log, **hooks})
+        check_options({"max_trials": max_trials, "topn": topn})
+        runs = {"warmup_runs": warmup_runs, "measure_runs": measure_runs}
+        how = measure_options({**runs, **_known_options(measuring)})
         count = max_trials or topn or _usual_count()
         case = read_case(kernel, args, input_shape, dtypes, config, target)
         base = repr([Schedule.of(item).attributes() for item in case.module.kernels])
@@ -105,27 +110,13 @@ def tune(case: TuningCase, search: Search, store: TuningStore | None, *, log: An
     return result
 
 
-_MEASURING = {
-    **{name: name for name in ("warmup_runs", "measure_runs", "warmup_seconds", "measure_seconds", "time_budget")},
-    **{name: name for name in ("do_bench", "pre_hook", "post_hook", "reset_to_zero", "restore_value")},
-    "cold_cache": "cold",
-    "bench_method": "method",
-}
-"""Options of measuring by the names that users give; and as `MeasureOptions` calls them."""
-
-
-def _measuring(given: Mapping[str, Any]) -> MeasureOptions:
-    """Return how to measure; raises UserError ``unknown-option`` or ``option-value``."""
-    for option, value in given.items():
-        if option not in _MEASURING:
-            hint = nearest(option, [*_MEASURING, *inspect.signature(auto_tune).parameters])
+def _known_options(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `given`; raises UserError ``unknown-option`` for names of no option."""
+    for option in given:
+        if option not in MEASURING:
+            hint = nearest(option, [*MEASURING, *inspect.signature(auto_tune).parameters])
             raise UserError("unknown-option", None, what="auto_tune", option=option, hint=hint)
-        if option == "bench_method" and value not in (None, "event", "profiler"):
-            wants = "'event' or 'profiler'"
-            raise UserError("option-value", None, what="auto_tune", option=option, value=value, wants=wants)
-    return MeasureOptions.from_settings(
-        **{_MEASURING[name]: value for name, value in given.items() if value is not None}
-    )
+    return given
 
 
 def _usual_count() -> int:
@@ -133,15 +124,9 @@ def _usual_count() -> int:
     return number if number > 1 else MOST_MEASURED
 
 
-def _check(kernel: Any, metric: object, counts: Mapping[str, object]) -> None:
+def _check_kernel(kernel: Any) -> None:
     if isinstance(kernel, str) and not kernel.endswith(".pto"):
         raise UserError("tune-name", None, name=kernel)
-    if metric not in METRICS:
-        raise UserError("tune-metric", None, metric=metric, hint=nearest(str(metric), METRICS))
-    for option, value in counts.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            wants = "a positive number of candidates"
-            raise UserError("option-value", None, what="auto_tune", option=option, value=value, wants=wants)
 
 
 def _check_names(case: TuningCase, given: Mapping[str, Sequence[str]]) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pypto.codegen.llvm.code import Layout
 from pypto.ir.base.errors import UserError
 from pypto.runtime.tuning.candidate import Candidate, Candidates, Outcome, Trial
 from pypto.runtime.tuning.models import model_for
-from pypto.runtime.tuning.ranking import best, count_of, rank
+from pypto.runtime.tuning.ranking import best, by_time, count_of, rank
 from pypto.tuning_case import TuningCase
 
 if TYPE_CHECKING:
@@ -74,17 +76,35 @@ def _called(function: Callable[..., Any], configs: list[dict[str, Any]], argumen
 def _predicted(function: Callable[..., Any], case: TuningCase, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates with the times that the user's model gives, the fastest first, ties by text.
 
-    The model takes values of axes and arguments by name.
+    The model takes values of axes and arguments by name. The untuned kernel is not asked for where it lacks axes that
+    the model takes, and then comes last; it competes all the same. Raises UserError ``option-value`` for what is no
+    time.
     """
     parameters = inspect.signature(function).parameters
     takes_all = any(item.kind is inspect.Parameter.VAR_KEYWORD for item in parameters.values())
 
-    def time(candidate: Candidate) -> float:
-        given = {**_named_arguments(case), **dict(candidate.values)}
-        return float(function(**(given if takes_all else {name: given.get(name) for name in parameters})))
+    needed = {name for name, item in parameters.items() if item.default is item.empty and item.kind in _BY_NAME}
+    axes = {name for item in candidates for name, _ in item.values}
 
-    known = [replace(item, predicted=time(item)) for item in candidates]
-    return sorted(known, key=lambda item: (item.predicted, item.tiling_repr()))
+    def time(candidate: Candidate) -> float | None:
+        given = {**_named_arguments(case), **dict(candidate.values)}
+        if candidate.is_default and any(given.get(name) is None for name in (axes if takes_all else axes & needed)):
+            return None
+        known = {name: given.get(name) for name in needed | (given.keys() & parameters.keys())}
+        return _finite(function(**(given if takes_all else known)))
+
+    return sorted((replace(item, predicted=time(item)) for item in candidates), key=by_time)
+
+
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+def _finite(time: Any) -> float | None:
+    """Return a user's time; None for an infinite one, which puts the candidate last, as in Triton."""
+    if isinstance(time, (int, float, np.number)) and not isinstance(time, bool) and not np.isnan(time):
+        return float(time) if np.isfinite(time) else None
+    wants = "a function that returns a time, the smaller the better"
+    raise UserError("option-value", None, what="autotune", option="perf_model", value=time, wants=wants)
 
 
 def _modelled(case: TuningCase, candidates: Sequence[Candidate], cold: bool) -> Sequence[Candidate]:

@@ -13,7 +13,7 @@ from pypto.compiler import kernels_of
 from pypto.config import Options
 from pypto.device_limit import device_limit, within_device_limit
 from pypto.ir.base.errors import UserError
-from pypto.ir.nodes import Module, Role
+from pypto.ir.nodes import Level, Module, Role
 from pypto.known_shapes import KnownShapes, known_views, read_known
 from pypto.launching import as_numpy, run_reference
 from pypto.made_inputs import make_inputs
@@ -142,6 +142,8 @@ def trace_case(subject: Subject, options: Options, target: str, values: Mapping[
         if written <= set(outputs):
             break
         outputs = tuple(name for name in subject.signature.parameters if name in written | set(outputs))
+    if program.module.level is not Level.TILE:
+        raise UserError("tune-level", subject.location, kernel=subject.name, level=program.module.level.value)
     module = kernels_of(Stages(), program.module, options)
     if target in ("ascendc", "npu"):
         module = within_device_limit(module)

@@ -102,7 +102,9 @@ class TuningResult:
     def _count(self) -> int:
         tile = self.schedule.tile_shape or ()
         shape = self.problem.output_shape[len(self.problem.output_shape) - len(tile) :]
-        return _product([-(-extent // min(cut or extent, extent)) for extent, cut in zip(shape, tile, strict=False)])
+        return _product(
+            [-(-extent // min(cut or extent, extent)) for extent, cut in zip(shape, tile, strict=False) if extent]
+        )
 
     def _axis(self, name: str) -> Value:
         """Return the winner's extent of an axis that it leaves to the compiler: the schedule's, else the whole axis."""

@@ -34,6 +34,12 @@ COMPILE_SECONDS = 60.0
 """How long one candidate may compile."""
 _KEPT = (Outcome.MEASURED, Outcome.WRONG_RESULT)
 """What would be the same if it was tried again. Full disks, little memory and busy machines fail candidates, too."""
+_UNSAFE = {
+    Outcome.WRONG_RESULT: "gives a wrong result",
+    Outcome.HUNG: "does not end",
+    Outcome.CRASHED: "ends its process",
+}
+"""What forbids to run a kernel, in words."""
 _UNMEASURED = "taken by the model, unmeasured (topn 1)"
 _NOT_TRIED = (Outcome.NOT_RANKED, Outcome.DUPLICATE)
 
@@ -60,6 +66,7 @@ class Search:
         return {
             "method": options.method,
             "cold": options.cold,
+            "runs": [options.warmup_runs, options.measure_runs, options.warmup_seconds, options.measure_seconds],
             "functions": _digests(options.do_bench, options.pre_hook, options.post_hook),
             "reset": sorted(options.reset_to_zero),
             "restore": sorted(options.restore_value),
@@ -72,15 +79,10 @@ class Search:
                 "space": None if self.space is None else _described(self.space),
                 "most": self.most,
                 "metric": self.metric,
-                "runs": [
-                    self.measuring.warmup_runs,
-                    self.measuring.measure_runs,
-                    self.measuring.warmup_seconds,
-                    self.measuring.measure_seconds,
-                ],
                 "functions": _digests(self.prune, self.model),
                 "top_k": self.top_k,
                 "base": self.base,
+                "budget": self.measuring.time_budget,
                 "measuring": self.measuring_identity(),
             }
         )
@@ -258,7 +260,10 @@ class Session:
     def _learned(self, trial: Trial) -> None:
         """Keep what became of a candidate at once: a process that is killed later loses nothing."""
         self.report.trial(trial)
-        if self.store is not None and trial.outcome in _KEPT:
+        if trial.outcome is Outcome.WRONG_RESULT:
+            what = f"{self.case.name}: candidate {trial.candidate.describe()} is rejected, its result is wrong"
+            warn_once(f"{what}: {trial.reason}")
+        if self.store is not None and trial.outcome in _KEPT and not trial.cut_short:
             row = Row("timings", self._timings(), trial.candidate.key(), trial_to_json(trial))
             self.store.write([row, self._subject_row()])
 
@@ -310,11 +315,19 @@ class Session:
         return found.winner, list(known.values())
 
     def _fallback(self, tried: Sequence[Trial]) -> Trial:
-        """Return the untuned kernel, unmeasured; raises UserError ``no-candidate`` where there is none either."""
+        """Return the untuned kernel, unmeasured, where nothing is known to be wrong with it.
+
+        Raises UserError ``untuned-fails`` for one that would give wrong results, hang or crash, and ``no-candidate``
+        where there is none.
+        """
         fallback = next((trial for trial in tried if trial.candidate.is_default), None)
         if fallback is None:
             reasons = "; ".join(f"{trial.candidate.describe()}: {trial.reason}" for trial in tried)
             raise UserError("no-candidate", None, count=len(tried), kernel=self.case.name, reasons=reasons)
+        if fallback.outcome in _UNSAFE:
+            raise UserError(
+                "untuned-fails", None, kernel=self.case.name, how=_UNSAFE[fallback.outcome], why=fallback.reason
+            )
         self.notes.append(f"nothing could be measured, so this is the untuned kernel: {fallback.reason}")
         warn_once(f"{self.case.name} is not tuned: {fallback.reason}")
         return fallback
@@ -375,8 +388,9 @@ class Session:
             dump_tuning(Path(current().dump), self.case, result, built)
         if self.store is None:
             return
-        if result.seconds is not None or self.search.most == 1:
-            self._save_choice(result)
+        if result.seconds is None and self.search.most > 1:
+            return  # nothing was found out
+        self._save_choice(result)
         if folder != self._folder():
             return
         about = {trial.candidate.key(): trial_to_json(trial) for trial in result.trials}

@@ -37,6 +37,7 @@ SOURCE = "tiling.pto"
 STATIC = "static_kernel"
 LOCK = "compile.lock"
 LONGEST_NAME = 60
+_UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 _INTEGER = re.compile(r"[0-9]+")
 _KEY = re.compile(r"[0-9a-f]{32}")
 
@@ -141,13 +142,17 @@ class ArtefactFolder:
     def binaries(self) -> dict[str, Binary]:
         """Return the recorded binaries by key; empty when there is no readable record."""
         try:
-            content = json.loads(_read_own(self.path / WRAPPER))
-            return {key: Binary.of_json(item) for key, item in content["kernels"].items() if _KEY.fullmatch(key)}
-        except (FileNotFoundError, NotADirectoryError):
-            return {}
-        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            return self._recorded()
+        except _UNREADABLE as error:
             _say(f"{self.path / WRAPPER} cannot be read ({error}): it is written again")
             return {}
+
+    def _recorded(self) -> dict[str, Binary]:
+        try:
+            content = json.loads(_read_own(self.path / WRAPPER))
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        return {key: Binary.of_json(item) for key, item in content["kernels"].items() if _KEY.fullmatch(key)}
 
     def record(self, made: Iterable[tuple[Candidate, Mapping[str, str], Any]]) -> None:
         """Add candidates to the record, which keeps those it has: each with the SHA-256 of the files in its folder by
@@ -170,13 +175,20 @@ class ArtefactFolder:
 
     def problems(self) -> list[str]:
         """Return what is wrong with the winner and the recorded binaries, in sentences."""
+        try:
+            binaries = self._recorded()
+        except _UNREADABLE as error:
+            return [f"{self.path / WRAPPER} cannot be read: {error}"]
         found: list[str] = []
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            try:
-                optimum_key(_read_own(self.path / OPTIMUM), self.path / OPTIMUM)
-            except (Untrusted, ValueError) as error:
-                found.append(str(error))
-        for key, binary in self.binaries().items():
+        try:
+            key = optimum_key(_read_own(self.path / OPTIMUM), self.path / OPTIMUM)
+            if key not in binaries:
+                found.append(f"{self.path / OPTIMUM} names the kernel {key}, which {WRAPPER} does not list")
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except (OSError, ValueError) as error:
+            found.append(str(error))
+        for key, binary in binaries.items():
             try:
                 binary.load(self.kernel_folder(key))
             except OSError as error:

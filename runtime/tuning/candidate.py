@@ -81,7 +81,7 @@ class Trial:
     seconds: the statistic that candidates are compared by (the median). quantiles: P50, P20 and P80 in seconds.
     samples: launches that were timed. method: ``event``, ``profiler`` or ``do_bench``. source: where the figures come
     from (``measured:cpu``, ``measured:npu``). tail: P99 in seconds. memory: bytes that a launch needs beside its
-    arguments.
+    arguments. cut_short: the time budget ended before all samples were taken; such a figure does for this tuning alone.
     """
 
     candidate: Candidate
@@ -94,6 +94,7 @@ class Trial:
     source: str = "measured:cpu"
     tail: float | None = None
     memory: int = 0
+    cut_short: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,11 @@ def rank(candidates: Sequence[Candidate], module: Module, model: Model) -> tuple
     The default gets no better place than its time does: it is kept in any case, see `best`.
     """
     known = [replace(item, predicted=model.predict(module, item.schedule)) for item in candidates]
-    return tuple(sorted(known, key=_order))
+    return tuple(sorted(known, key=by_time))
 
 
-def _order(candidate: Candidate) -> tuple[float, str]:
+def by_time(candidate: Candidate) -> tuple[float, str]:
+    """Return what candidates are sorted by: modelled time, unknown ones last; ties by text."""
     return candidate.predicted if candidate.predicted is not None else float("inf"), candidate.tiling_repr()
 
 

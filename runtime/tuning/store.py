@@ -15,6 +15,7 @@ import contextlib
 import functools
 import hashlib
 import json
+import math
 import os
 import secrets
 import threading
@@ -368,12 +369,19 @@ def export_rows(rows: Iterable[Row]) -> str:
 
 def import_rows(text: str) -> tuple[Row, ...]:
     """Return the rows of exported text. Raises ValueError that says what is wrong with any other text."""
-    content = json.loads(text)
+    content = json.loads(text, parse_constant=_no_number)
     if not isinstance(content, dict) or content.get("format") != "pypto tuning":
         raise ValueError("it is no export of a tuning cache")
     if content.get("schema") != SCHEMA:
         raise ValueError(f"its schema has version {content.get('schema')}, this program's has version {SCHEMA}")
-    return tuple(_imported(item) for item in content.get("rows", ()))
+    rows = content.get("rows", [])
+    if not isinstance(rows, list):
+        raise ValueError("its rows are no list")
+    return tuple(_imported(item) for item in rows)
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number of JSON")
 
 
 def _imported(item: Any) -> Row:
@@ -383,6 +391,9 @@ def _imported(item: Any) -> Row:
         raise ValueError(f"a row lacks {error}") from None
     if row.table not in TABLES:
         raise ValueError(f"there is no table {row.table!r}")
+    if not math.isfinite(row.written):
+        raise ValueError(f"a row was written at {row.written}")
+    f"{row.key}{row.name}".encode()  # half a character is no text: UnicodeEncodeError is a ValueError
     return row
 
 

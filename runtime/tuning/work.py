@@ -70,7 +70,7 @@ def _operations(operation: Operation) -> float:
         return _CONTRACTIONS[operation.name](operation, record.cost.flops)
     values: tuple[Value, ...] = (*operation.results, *operation.operands)
     sizes = [_product(value.shape) for value in values]
-    return record.cost.flops * (max(sizes) if all(sizes) else 0)  # numbers beside an empty array are no work
+    return record.cost.flops * (max(sizes, default=0) if all(sizes) else 0)  # numbers beside an empty array: no work
 
 
 def _matmul(operation: Operation, flops: float) -> float:

@@ -66,6 +66,30 @@ def test_a_target_without_tilings() -> None:
     )
 
 
+def test_text_whose_tiles_are_chosen_already(tmp_path: Path) -> None:
+    text = pypto.compile(copied, target="ascendc", shapes={"x": (16, 16), "out": (16, 16)}).to_text()
+    (tmp_path / "copied.pto").write_text(text)
+    message = "the PTO IR of 'copied' is at level planned, where its tiles are chosen already"
+    with pytest.raises(pypto.UserError, match=message) as caught:
+        auto_tune(str(tmp_path / "copied.pto"), target="ascendc")
+    assert caught.value.name == "tune-level" and "--emit tile" in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:.*is rejected:RuntimeWarning")
+def test_a_kernel_that_no_candidate_gets_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pypto.runtime.tuning.candidate import Outcome, Trial
+    from pypto.runtime.tuning.measuring import measure
+
+    rows = {"reason": "out[0] is 1", "outcome": Outcome.WRONG_RESULT}
+    monkeypatch.setattr(measure, "measure", lambda built, *others: [Trial(item.candidate, **rows) for item in built])
+    error(
+        "untuned-fails",
+        "the untuned kernel of 'copied' gives a wrong result, and no candidate is right: out[0] is 1",
+        "target='reference'",
+        call=lambda: auto_tune(copied, (4, 4)),
+    )
+
+
 def test_a_device_that_is_not_here() -> None:
     error("needs-device", "torch_npu", "target='ascendc'", call=lambda: auto_tune(copied, (4, 4), target="npu"))
 

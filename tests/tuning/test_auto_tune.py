@@ -290,10 +290,11 @@ def test_a_wrong_candidate_loses_loudly(monkeypatch: pytest.MonkeyPatch) -> None
         return {name: replace(item, value=item.value + 1) for name, item in found.items()}
 
     monkeypatch.setattr(TuningCase, "expected", wrong)
-    with pytest.warns(RuntimeWarning, match="is not tuned"):
-        best = auto_tune(affine, args=arguments(), search_space=SPACE, **QUICK)
-    wrongs = [trial for trial in best.trials if trial.outcome is Outcome.WRONG_RESULT]
-    assert len(wrongs) >= 3 and "reference" in wrongs[0].reason and "WRONG RESULT" in best.table()
+    with pytest.warns(RuntimeWarning) as warned, pytest.raises(UserError) as error:
+        auto_tune(affine, args=arguments(), search_space=SPACE, **QUICK)
+    named = [str(item.message) for item in warned if "is rejected, its result is wrong" in str(item.message)]
+    assert len(named) >= 3 and all("reference" in text for text in named)
+    assert error.value.name == "untuned-fails" and "reference" in str(error.value)
 
 
 # -- what it says

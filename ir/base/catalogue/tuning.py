@@ -40,7 +40,16 @@ ENTRIES: dict[str, Entry] = {
         "auto_tune of {kernel!r}: input_shape is {given!r}: {why}",
         "give the shape of each parameter: input_shape={example}, or pass args=",
     ),
+    "tune-level": Entry(
+        "the PTO IR of {kernel!r} is at level {level}, where its tiles are chosen already",
+        "tune the tile function, or text at level tile: `pypto ir FILE.py:{kernel} --emit tile`",
+    ),
     "tune-target": Entry(
         "target {target!r} has no tilings to choose from", "tune for target 'cpu', 'ascendc' or 'npu'"
+    ),
+    "untuned-fails": Entry(
+        "the untuned kernel of {kernel!r} {how}, and no candidate is right: {why}",
+        "run it with target='reference' to see what it should give, and without a pre_hook that changes what it reads; "
+        "if that differs, the code that was generated is wrong: please report the kernel",
     ),
 }

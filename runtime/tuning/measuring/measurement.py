@@ -88,12 +88,12 @@ class Measurement:
         """Take a candidate out, with its reason."""
         self._finish(item, Trial(item.built.candidate, outcome, reason, source=self._source))
 
-    def accept(self, item: Measured, method: str, statistic: float | None = None) -> None:
+    def accept(self, item: Measured, method: str, statistic: float | None = None, *, cut_short: bool = False) -> None:
         """Give a candidate its row: `statistic` seconds, else the median of its samples."""
         counted = item.seconds
         middle, low, high, tail = (float(value) for value in np.quantile(counted, (*QUANTILES, TAIL)))
         row = self._row(item, middle if statistic is None else statistic, len(counted), method)
-        self._finish(item, replace(row, quantiles=(middle, low, high), tail=tail))
+        self._finish(item, replace(row, quantiles=(middle, low, high), tail=tail, cut_short=cut_short))
 
     def accept_figures(self, item: Measured, figures: Sequence[float], method: str) -> None:
         """Give a candidate its row from what the user's function returned: one number, or P50, P20 and P80."""

@@ -69,10 +69,13 @@ def _sample(measurement: Measurement, item: Measured, warmup: int, count: int) -
 
 
 def finish_events(measurement: Measurement, check: bool = True) -> None:
-    """Give every candidate that was sampled its row, after it was checked once more (a race may show late)."""
+    """Give every candidate that was sampled its row, after it was checked once more (a race may show late).
+
+    check: False where the time for that, and for more samples, is used up.
+    """
     for item in measurement.alive:
         if item.seconds and (not check or measurement.check(item)):
-            measurement.accept(item, "event")
+            measurement.accept(item, "event", cut_short=not check)
 
 
 Collect = Callable[[ProfilerPlan], ProfilerData]
