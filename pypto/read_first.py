@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import functools
 import inspect
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from pypto.tile_function import TileFunction
@@ -24,6 +26,8 @@ def read_first(plain: FunctionType) -> frozenset[str]:
     Uses that may be reads or writes (a branch, a helper that is given the whole array, an alias that is written
     later) decide against a name; so does a function without source.
     """
+    if not _may_read(plain.__code__):
+        return frozenset()
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(plain))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
@@ -34,6 +38,18 @@ def read_first(plain: FunctionType) -> frozenset[str]:
     for statement in tree.body:
         uses.visit(statement)
     return frozenset(name for name, reads in uses.first.items() if reads)
+
+
+def _may_read(code: CodeType) -> bool:
+    """Return whether some name is loaded twice, or changed by an operator; quick, as most functions have no such."""
+    loads: Counter[str] = Counter()
+    for item in dis.get_instructions(code):
+        if item.opname.startswith("INPLACE") or (item.opname == "BINARY_OP" and item.argrepr.endswith("=")):
+            return True
+        if item.opname.startswith("LOAD"):
+            loads.update(item.argval if isinstance(item.argval, tuple) else [str(item.argval)])
+    names = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+    return any(count > 1 and name in names for name, count in loads.items())
 
 
 def _known(plain: FunctionType) -> Mapping[str, Any]:
