@@ -259,7 +259,7 @@ CASES: list[tuple[str, str, tuple[int, int], str]] = [
     ),
     ("flag-raised", blocks(SET_BARRIER, SET_BARRIER), (5, 3), "barrier 0 is set again"),
     ("flag-lowered", blocks(WAIT_BARRIER), (4, 3), "nothing has set barrier 0"),
-    ("flag-leaked", blocks(SET_BARRIER), (2, 1), "barrier 0 is still set at the end"),
+    ("flag-leaked", blocks(SET_BARRIER), (2, 1), "remove what sets it"),
     ("flag-branch", blocks("  if %core < 2 {", SET_BARRIER, "  }", WAIT_BARRIER), (4, 3), "barrier 0 is set after one"),
     ("wrong-level", tile(SET_BARRIER.replace("= 4", "= 1")), (4, 3), "set_barrier"),
     ("missing-address", planned("planned", B0), (3, 10), "b0 has no address"),

@@ -196,7 +196,7 @@ _LEVELS: dict[str, Entry] = {
         "{flag} is set again before anything waited for it: flags are binary", "wait for it first, or use another id"
     ),
     "flag-lowered": Entry("nothing has set {flag} when this line waits for it", "set it on every way that leads here"),
-    "flag-leaked": Entry("{flag} is still set at the end of the kernel", "wait for it once, or remove the set_flag"),
+    "flag-leaked": Entry("{flag} is still set at the end of the kernel", "wait for it once, or remove what sets it"),
     "flag-loop": Entry(
         "the loop's body changes {flag}: it is {before} before a turn and {after} after it",
         "leave every flag as a turn found it",
