@@ -17,12 +17,13 @@ from pypto.ir.engine.program import Facts, Flag, Program, Scenario, Step
 from pypto.ir.index import Bounds, Symbol, bounds
 from pypto.ir.nodes import For, If, Kernel, Load, Operation, Statement, Store, regions, walk
 from pypto.ir.passes.footprint import touched_bytes, whole_repeats
-from pypto.ir.passes.pipes import Access, Part, Pipes, Span, is_mixed
+from pypto.ir.passes.pipes import ROW_OPERATIONS, Access, Part, Pipes, Span, is_mixed
 from pypto.ir.passes.slots import turn_bounds
 from pypto.ir.verification.barriers import block_count, has_barriers
 
 NUMBERS = {pipe: number for number, pipe in enumerate(PIPES)}
 PARTS = tuple(Part)
+IN_PARTS = ROW_OPERATIONS | {"insert"}
 Clock = list[int]
 Cell = tuple[str, int, Span | None]
 """A slot of a buffer, or some bytes of it."""
@@ -82,9 +83,10 @@ class Clocks:
             self.all_finished(pipe, self.issued[pipe])
         if step.waits_inside:
             self.touch(step, pipe, (Part.BEFORE, Part.ANY))
-            self.all_finished(pipe, self.issued[pipe])
-            self.issued[pipe] += 1
-            self.touch(step, pipe, (Part.ANY, Part.AFTER))
+            for parts in ((Part.BETWEEN,), (Part.ANY, Part.AFTER)):
+                self.all_finished(pipe, self.issued[pipe])
+                self.issued[pipe] += 1
+                self.touch(step, pipe, parts)
         else:
             self.touch(step, pipe, PARTS)
 
@@ -189,8 +191,8 @@ def _spans(kernel: Kernel, pipes: Pipes) -> Iterator[tuple[Cell, str, int, int]]
     """Yield the parts of slots, what they are bytes of (a memory, or the buffer without an address), and which."""
     touched = touched_bytes(kernel)
     parts: dict[str, set[Span]] = {}
-    inserts = (item for item in walk(kernel.body) if isinstance(item, Operation) and item.name == "insert")
-    for access in (access for item in inserts for access in pipes.accesses(item)):
+    partly = (item for item in walk(kernel.body) if isinstance(item, Operation) and item.name in IN_PARTS)
+    for access in (access for item in partly for access in pipes.accesses(item)):
         if access.span is not None:
             parts.setdefault(access.resource, set()).add(access.span)
     for buffer in kernel.buffers:

@@ -16,6 +16,7 @@ from typing import Protocol
 
 from pypto.ir.engine.program import Flag, Kind, Step
 from pypto.ir.nodes import Pipe, Statement
+from pypto.ir.passes.pipes import Part
 
 SCALAR = Pipe.S.value
 PIPES = tuple(pipe.value for pipe in Pipe)
@@ -140,6 +141,8 @@ class Machine:
         running = self.running[step.pipe]
         if step.kind is Kind.BARRIER or step.in_order:
             return not running
+        if step.waits_inside and any(item.part is Part.BETWEEN for item in step.accesses):
+            return not running  # observers read all at once, but much of it is read after the first wait
         # What comes after work that waits inside starts when that has waited.
         return len(running) < 2 or not any(item.waits_inside for item in running[1:])
 

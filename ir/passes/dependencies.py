@@ -21,6 +21,7 @@ from pypto.ir.passes.slots import depth_in, of_name, rotations, sub_blocks
 
 Knowledge = dict[Queue, Counter[Queue]]
 Pair = tuple[Queue, Queue]
+FINISHED, STARTED = (Part.BEFORE, Part.BETWEEN), (Part.AFTER, Part.BETWEEN)
 Latest = dict[str, dict[tuple[Queue, bool, Part, Span | None], int]]
 """By resource: the last statement that a pipe touched it in, whether by writing, in which part, and which bytes."""
 
@@ -189,7 +190,7 @@ class Scan:
         for access in self.touches[position]:
             for resource in self.shared(access.resource, distance):
                 for (pipe, write, part, span), other in self.latest[resource].items():
-                    waited = pipe == access.pipe and (part is Part.BEFORE or access.part is Part.AFTER)
+                    waited = pipe == access.pipe and (part in FINISHED or access.part in STARTED)
                     waited |= resource == access.resource and are_apart(span, access.span)
                     if (write or access.write) and not waited and other > last.get((pipe, access.pipe), -1):
                         last[pipe, access.pipe] = other

@@ -6,8 +6,9 @@ on cube cores. A kernel with both is mixed: each statement runs on the core that
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from pypto.ir.dtypes import F32
@@ -65,6 +66,7 @@ class Part(Enum):
     ANY = "any"
     BEFORE = "before the last barrier inside"
     AFTER = "after the first barrier inside"
+    BETWEEN = "both"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +218,33 @@ class Pipes:
         for position, value in enumerate(operation.operands):
             is_workspace = position < len(names) and names[position] == "workspace"
             if value.buffer is not None and not (is_workspace and is_short(operation)):
-                part = Part.BEFORE if by_rows and not is_workspace else Part.ANY
-                yield Access(queue, value.buffer, is_workspace, part)
+                if by_rows and not is_workspace:
+                    yield from self._by_turns(operation, value, Access(queue, value.buffer, False, Part.BEFORE))
+                else:
+                    yield Access(queue, value.buffer, is_workspace)
         for value in operation.results:
             assert value.buffer is not None
-            yield Access(queue, value.buffer, True, Part.AFTER if by_rows else Part.ANY)
+            if by_rows:
+                yield from self._by_turns(operation, value, Access(queue, value.buffer, True, Part.AFTER))
+            else:
+                yield Access(queue, value.buffer, True)
+
+    def _by_turns(self, operation: Operation, value: Value, access: Access) -> Iterator[Access]:
+        """Yield what one call for all rows touches of `value`; or several calls, one for each index of the axes before,
+        with barriers between them: the first reads, or the last writes, on this side of all of those."""
+        narrow = operation.operands[0] if operation.name == "row_broadcast" else operation.results[0]
+        outer = max(0, stored_rank(narrow.shape) - 1)
+        extents = [extent for extent in value.shape[: stored_rank(value.shape)] if isinstance(extent, int)]
+        turns = math.prod(extents[:outer])
+        if turns < 2 or len(extents) < stored_rank(value.shape):
+            yield access
+            return
+        extents[-1] = -(-extents[-1] // self.multiple) * self.multiple
+        size, total = (math.prod(part) * value.dtype.bytes for part in (extents[outer:], extents))
+        cut = total - size if access.write else size
+        spans = ((cut, total), (0, cut)) if access.write else ((0, cut), (cut, total))
+        yield replace(access, span=spans[0])
+        yield replace(access, span=spans[1], part=Part.BETWEEN)
 
 
 def is_short(operation: Operation) -> bool:
