@@ -146,6 +146,17 @@ def test_the_measuring_process_needs_no_torch_for_tensors(dtype: str) -> None:
         files.remove()
 
 
+def test_F_every_single_launch_sees_what_the_caller_gave(tmp_path: Path) -> None:
+    """Those that estimate and warm up, too: an index that a kernel changes in place may else leave its axis."""
+    module = making.module_of(making.grow, {"x": making.SHAPE, "total": making.SHAPE})
+    x, total = making.numbers(), making.numbers(seed=2)
+    seen: list[bool] = []
+    options = replace(WARM, pre_hook=lambda values: seen.append(np.array_equal(values["total"], total)))
+    inputs = Inputs.of(module, {"x": x, "total": total})
+    measure(compiled(tmp_path, module, 1), inputs, {"total": Expected(total + x, 1e-6, 1e-6)}, options)
+    assert len(seen) > 10 and all(seen), seen
+
+
 def test_reset_to_zero_and_restore_value(tmp_path: Path) -> None:
     module = making.module_of(making.grow, {"x": making.SHAPE, "total": making.SHAPE})
     x, total = making.numbers(), making.numbers(seed=2)

@@ -26,6 +26,7 @@ def estimate(device: Device, launch: Launch, restore: Restore, cold: bool) -> Es
 
     The median of 5, not their mean: one interruption would else cost most of the repeats.
     """
+    restore()
     launch()
     device.synchronize()
     flush = _span(device, device.overwrite_cache) if cold else 0.0

@@ -149,6 +149,7 @@ class Session:
     def _runner(self, key: str) -> kernel_rows.PhaseRunner:
         loaded = self.loaded[key]
         if loaded.runner is None:
+            self.arguments.restore()
             loaded.launch()  # warm now: what it takes tells the launcher whether one thread is enough
             serial = loaded.launcher.mode is Mode.SHORT
             loaded.runner = kernel_rows.PhaseRunner(loaded.code, loaded.library, self.arguments.arguments, serial)
