@@ -88,15 +88,12 @@ def auto_tune(
         hooks = {"early_config_prune": early_config_prune, "perf_model": perf_model}
         check_options({"search_space": search_space, "cache": cache, "log": log, **hooks})
         check_options({"max_trials": max_trials, "topn": topn})
-        runs = {"warmup_runs": warmup_runs, "measure_runs": measure_runs}
-        how = measure_options({**runs, **_known_options(measuring)})
+        how = measure_options({"warmup_runs": warmup_runs, "measure_runs": measure_runs, **_known_options(measuring)})
         count = max_trials or topn or _usual_count()
         case = read_case(kernel, args, input_shape, dtypes, config, target)
-        base = repr([Schedule.of(item).attributes() for item in case.module.kernels])
-        search = Search(search_space, count, tuning_metric, how, early_config_prune, perf_model, top_k, base)
+        search = Search(search_space, count, tuning_metric, how, early_config_prune, perf_model, top_k, _base(case))
         _check_names(case, {"reset_to_zero": how.reset_to_zero, "restore_value": how.restore_value})
-        store = default_store() if cache is None else cache.rows
-        return tune(case, search, store, log=log, shown=progress)
+        return tune(case, search, default_store() if cache is None else cache.rows, log=log, shown=progress)
 
 
 def tune(case: TuningCase, search: Search, store: TuningStore | None, *, log: Any, shown: bool | None) -> TuningResult:
@@ -108,6 +105,11 @@ def tune(case: TuningCase, search: Search, store: TuningStore | None, *, log: An
         if report.progress is not None:
             print_table(result)
     return result
+
+
+def _base(case: TuningCase) -> str:
+    """Return what the schedule of every candidate starts from, as text."""
+    return repr([Schedule.of(item).attributes() for item in case.module.kernels])
 
 
 def _known_options(given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -125,6 +127,7 @@ def _usual_count() -> int:
 
 
 def _check_kernel(kernel: Any) -> None:
+    """Raise UserError ``tune-name`` for the name of a kernel."""
     if isinstance(kernel, str) and not kernel.endswith(".pto"):
         raise UserError("tune-name", None, name=kernel)
 
