@@ -72,7 +72,6 @@ def auto_tune(
     early_config_prune: returns those of a list of configs (dicts) that are tried. perf_model: takes values and
     arguments by name, returns a time to rank by; top_k: how many are kept of it, a number or a fraction. log: a file
     that receives a JSON line for each trial. progress: whether progress and a table are shown; None: on a terminal.
-
     measuring: warmup_seconds, measure_seconds (0.025 and 0.1); time_budget: seconds for measuring everything;
     cold_cache (True): overwrite the caches before each launch; bench_method: ``event`` or ``profiler`` (the setting);
     do_bench: ``do_bench(launch, quantiles=)`` measures instead and returns milliseconds; pre_hook, post_hook: called
@@ -85,9 +84,10 @@ def auto_tune(
     with PLACED_AT_CALLER:
         _check_kernel(kernel)
         check_metric(tuning_metric)
-        hooks = {"early_config_prune": early_config_prune, "perf_model": perf_model}
-        check_options({"search_space": search_space, "cache": cache, "log": log, **hooks})
-        check_options({"max_trials": max_trials, "topn": topn})
+        check_options(
+            {"search_space": search_space, "cache": cache, "log": log, "max_trials": max_trials, "topn": topn}
+        )
+        check_options({"early_config_prune": early_config_prune, "perf_model": perf_model})
         how = measure_options({"warmup_runs": warmup_runs, "measure_runs": measure_runs, **_known_options(measuring)})
         count = max_trials or topn or _usual_count()
         case = read_case(kernel, args, input_shape, dtypes, config, target)

@@ -162,7 +162,10 @@ def test_a_saved_folder_can_be_given_back(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_stages_warns_with_the_nearest(tmp_path: Path) -> None:
     (tmp_path / "03-fold_constans.pto").write_text("")
-    with pypto.settings(override=tmp_path), pytest.warns(UserWarning, match=r"no stage: did you mean 'fold_constants\.pto'"):
+    with (
+        pypto.settings(override=tmp_path),
+        pytest.warns(UserWarning, match=r"no stage: did you mean 'fold_constants\.pto'"),
+    ):
         value("cpu")
 
 
