@@ -84,14 +84,12 @@ def auto_tune(
     with PLACED_AT_CALLER:
         _check_kernel(kernel)
         check_metric(tuning_metric)
-        check_options(
-            {"search_space": search_space, "cache": cache, "log": log, "max_trials": max_trials, "topn": topn}
-        )
+        check_options({"search_space": search_space, "cache": cache, "log": log})
         check_options({"early_config_prune": early_config_prune, "perf_model": perf_model})
         how = measure_options({"warmup_runs": warmup_runs, "measure_runs": measure_runs, **_known_options(measuring)})
-        count = max_trials or topn or _usual_count()
+        most = _most_measured(max_trials, topn)
         case = read_case(kernel, args, input_shape, dtypes, config, target)
-        search = Search(search_space, count, tuning_metric, how, early_config_prune, perf_model, top_k, _base(case))
+        search = Search(search_space, most, tuning_metric, how, early_config_prune, perf_model, top_k, _base(case))
         _check_names(case, {"reset_to_zero": how.reset_to_zero, "restore_value": how.restore_value})
         return tune(case, search, default_store() if cache is None else cache.rows, log=log, shown=progress)
 
@@ -121,9 +119,11 @@ def _known_options(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return given
 
 
-def _usual_count() -> int:
-    number = autotune_topn()
-    return number if number > 1 else MOST_MEASURED
+def _most_measured(max_trials: int | None, topn: int | None) -> int:
+    """Return how many candidates are measured; raises UserError ``option-value`` for numbers that are none."""
+    check_options({"max_trials": max_trials, "topn": topn})
+    usual = autotune_topn()
+    return max_trials or topn or (usual if usual > 1 else MOST_MEASURED)
 
 
 def _check_kernel(kernel: Any) -> None:
