@@ -142,8 +142,7 @@ def build(
 
 
 def _build_cpu(built: Built, layouts: Mapping[str, Layout], options: Options) -> Built:
-    from pypto.codegen.llvm.emitter import emit
-    from pypto.runtime.code_cache import cached_code
+    from pypto.runtime.code_cache import cached_code, generate
     from pypto.runtime.launcher import Launcher
     from pypto.runtime.status import index_mistake
     from pypto.runtime.toolchain import compile_code, host_machine
@@ -152,7 +151,7 @@ def _build_cpu(built: Built, layouts: Mapping[str, Layout], options: Options) ->
     made: list[CpuCode] = []
 
     def emit_and_count(*inputs: Any) -> CpuCode:
-        made.append(emit(*inputs))
+        made.append(generate(*inputs))
         return made[-1]
 
     code = built.stages.generate("source", cached_code, fused, dict(layouts), machine, emit_and_count)
@@ -202,11 +201,17 @@ def kernels_of(
     """Return the kernels that a target runs: linked stages are merged, except those in `apart`, with the reason; they
     carry the tuner's schedule where there is one.
     """
+    if options.enable_fusion is not False and module.level is Level.TILE:
+        module = stages.run("fuse", _fuse, module, apart)
+    return module if options.schedule is None else with_schedule(module, options.schedule)
+
+
+def _fuse(module: Module, apart: Mapping[tuple[str, ...], str]) -> Module:
+    if len(module.kernels) < 2:  # most modules: the pass need not be imported
+        return module
     from pypto.ir.passes.fuse_kernels import fuse_kernels
 
-    if options.enable_fusion is not False and module.level is Level.TILE:
-        module = stages.run("fuse", fuse_kernels, module, apart)
-    return module if options.schedule is None else with_schedule(module, options.schedule)
+    return fuse_kernels(module, apart)
 
 
 def _split(fused: Module, error: UserError, apart: dict[tuple[str, ...], str]) -> bool:

@@ -176,12 +176,11 @@ def generated_code(case: TuningCase) -> str:
 
         return emit_source(lower(Stages(), case.program.module, case.options))
     from pypto.codegen.llvm.code import Layout
-    from pypto.codegen.llvm.emitter import emit
-    from pypto.runtime.code_cache import cached_code
+    from pypto.runtime.code_cache import cached_code, generate
 
     machine, layouts = case.machine(), {name: Layout(strides) for name, strides in case.layouts.items()}
     assert machine is not None, "target cpu has a machine"
-    return cached_code(case.module, layouts, machine, emit).text
+    return cached_code(case.module, layouts, machine, generate).text
 
 
 def bound_arguments(subject: Subject, args: Any) -> dict[str, Any]:

@@ -39,6 +39,13 @@ def cached_code(module: Module, layouts: Mapping[str, Layout], machine: Machine,
     return code
 
 
+def generate(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> CpuCode:
+    """Return what the LLVM emitter makes; it is imported only here, since most code comes from the cache."""
+    from pypto.codegen.llvm.emitter import emit
+
+    return emit(module, layouts, machine)
+
+
 def _key(module: Module, layouts: Mapping[str, Layout], machine: Machine) -> str:
     strides = sorted((name, layout.strides) for name, layout in layouts.items())
     parts = ("code", print_module(module), repr(strides), str(machine.vector_bits), ir_fingerprint())

@@ -14,7 +14,6 @@ import platform
 import signal
 import struct
 import sys
-import sysconfig
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -191,12 +190,21 @@ def raw_fields_work() -> bool:
     looking at some.
     """
     plain = sys.implementation.name == "cpython" and ctypes.sizeof(ctypes.c_void_p) == 8
-    special = sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "gettotalrefcount")
-    if not plain or special or platform.machine() not in ("x86_64", "AMD64", "aarch64", "arm64"):
+    if not plain or _is_special_build() or platform.machine() not in ("x86_64", "AMD64", "aarch64", "arm64"):
         return False
     samples: list[np.ndarray[Any, Any]] = [np.zeros((2, 3, 5), np.float32)[:, ::-1, ::2], np.zeros(7, np.int64)]
     samples.append(np.broadcast_to(samples[1], (2, 7)))  # read-only
     return all(_fields_agree(sample) for sample in samples) and all(_type_agrees(item) for item in (1, 1.0, True, "a"))
+
+
+def _is_special_build() -> bool:
+    """Return whether this interpreter counts references in another way, or keeps more in its objects."""
+    if sys.version_info >= (3, 13):  # older ones have no such build, and importing sysconfig takes long
+        import sysconfig
+
+        if sysconfig.get_config_var("Py_GIL_DISABLED"):
+            return True
+    return hasattr(sys, "gettotalrefcount")
 
 
 def _type_agrees(value: object) -> bool:
