@@ -9,6 +9,7 @@ import inspect
 import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import TracebackType
 
 from pypto.barriers import Barrier, Group
 from pypto.caller import placed_at
@@ -272,7 +273,7 @@ def _tiles(dependency: object, stage: TileFunction, tiles: TileRange, count: int
 
 
 def _mapped(
-    dependency: object,
+    dependency: Dependency | Barrier,
     mapping: TileMapping,
     tile: int,
     sources: range,
@@ -280,7 +281,8 @@ def _mapped(
     source: TileFunction,
     destination: TileFunction,
 ) -> int:
-    value = apply_mapping(mapping, tile, *counts)
+    with _CalledByLink(dependency, tile, destination.name, sources):
+        value = apply_mapping(mapping, tile, *counts)
     try:
         number = operator.index(value)  # type: ignore[arg-type]  # anything may come from a callable
     except TypeError:
@@ -298,6 +300,38 @@ def _mapped(
             last=sources[-1],
         )
     return number
+
+
+@dataclass(frozen=True, slots=True)
+class _CalledByLink:
+    """``with _CalledByLink(...):`` says of an exception from the user's mapping which link and tile it was called for.
+
+    What stops the program (KeyboardInterrupt, SystemExit) passes. The place is given here, and not by `placed_at`, to
+    keep the exception as the cause.
+    """
+
+    link: Dependency | Barrier
+    tile: int
+    destination: str
+    sources: range
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception):
+            raise UserError(
+                "mapping-raised",
+                self.link.location,
+                link=repr(self.link),
+                error=repr(error),
+                tile=self.tile,
+                destination=self.destination,
+                first=self.sources[0],
+                last=self.sources[-1],
+            ) from error
 
 
 def _counts_error(

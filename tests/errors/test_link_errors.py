@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import numpy as np
 import pytest
 
 import pypto
-from pypto import BroadcastDep, Dependency, DependencyGraph, GatherDep, tile
+from pypto import Barrier, BroadcastDep, Dependency, DependencyGraph, GatherDep, tile
 from pypto.graph import link_stages
 from pypto.registry import find_stage
 
@@ -89,6 +90,33 @@ def test_a_mapping_that_leaves_the_source():
           call=link([produce, consume], Dependency(produce, consume, mapping=lambda _: "x")))  # fmt: skip
     error("mapping-value", "gives 'a division by 0'",
           call=link([produce, consume], Dependency(produce, consume, mapping="1 // tile_idx")))  # fmt: skip
+
+
+def test_a_mapping_that_raises():
+    table = {0: 3, 1: 2}
+    dependency = Dependency(produce, consume, mapping=lambda index: table[index])
+    line = inspect.currentframe().f_lineno - 1
+    failure = error(
+        "mapping-raised",
+        "Dependency(produce.? -> consume.?): the mapping raises KeyError(2)",
+        "called with tile 2 of 'consume'",
+        "returns one of the source tiles 0..3",
+        call=link([produce, consume], dependency),
+    )
+    assert (failure.location.file, failure.location.line) == (__file__, line)
+    assert isinstance(failure.__cause__, KeyError)
+    barrier = Barrier(produce, consume, mapping=lambda index: 1 // index)
+    failure = error("mapping-raised", "ZeroDivisionError(", "tile 0 of 'consume'",
+                    call=link([produce, consume], Dependency(produce, consume), barrier))  # fmt: skip
+    assert isinstance(failure.__cause__, ZeroDivisionError)
+
+
+def test_a_mapping_that_stops_the_program():
+    def interrupted(index):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        link([produce, consume], Dependency(produce, consume, mapping=interrupted))()
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,10 @@ ENTRIES: dict[str, Entry] = {
     "linked-twice": Entry(
         "parameter {parameter!r} of stage {stage!r} is linked twice: {first} and {second}", "keep one of the two links"
     ),
+    "mapping-raised": Entry(
+        "{link}: the mapping raises {error} when it is called with tile {tile} of {destination!r}",
+        "give a callable that takes the destination's tile number and returns one of the source tiles {first}..{last}",
+    ),
     "mapping-syntax": Entry(
         "mapping is {mapping!r}: {why}",
         "write 'tile_idx', an expression of tile_idx, src_tile_num, dst_tile_num and numbers with + - * // % min max, "
