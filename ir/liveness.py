@@ -17,13 +17,14 @@ Span = tuple[int, int]
 
 @dataclass(slots=True)
 class _Walk:
-    """`born` and `dies` by value; `around` the loops open now, with the names defined before each."""
+    """`born` and `dies` by value; `touched` has the names in the order in which they were defined and used."""
 
     rotating: dict[str, For]
     born: dict[str, int] = field(default_factory=dict)
     dies: dict[str, int] = field(default_factory=dict)
     buffer: dict[str, str] = field(default_factory=dict)
     loops: dict[int, Span] = field(default_factory=dict)
+    touched: list[str] = field(default_factory=list)
     position: int = 0
 
     def define(self, values: tuple[Value, ...]) -> None:
@@ -31,12 +32,14 @@ class _Walk:
             if value.buffer is not None:
                 self.buffer[value.name] = value.buffer
                 self.born.setdefault(value.name, self.position)
-                self.dies[value.name] = max(self.position, self.dies.get(value.name, 0))
+                self.dies[value.name] = self.position
+                self.touched.append(value.name)
 
     def use(self, values: tuple[Value, ...]) -> None:
         for value in values:
             if value.name in self.dies:
                 self.dies[value.name] = self.position
+                self.touched.append(value.name)
 
     def body(self, body: tuple[Statement, ...]) -> None:
         for statement in body:
@@ -51,14 +54,14 @@ class _Walk:
 
     def loop(self, loop: For) -> None:
         """What a body reads of before the loop is needed to its end, as are the carried values."""
-        start, before = self.position, set(self.born)
+        start = self.position
         self.use(loop.initial)
         self.define(loop.carried)
+        before = len(self.touched)
         self.body(loop.body)
         self.position += 1
-        outside = [name for name in before if self.dies[name] > start]
-        for name in outside:
-            self.dies[name] = self.position
+        outside = {name for name in self.touched[before:] if self.born[name] < start}
+        self.dies.update(dict.fromkeys(outside, self.position))
         self.use(loop.carried + loop.yielded)
         self.define(loop.results)
         self.loops[id(loop)] = (start, self.position)

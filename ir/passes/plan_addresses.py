@@ -7,6 +7,7 @@ sources of an instruction start in different bank groups (address // 32 % 16), s
 
 from __future__ import annotations
 
+import heapq
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -65,11 +66,29 @@ def _packed(kernel: Kernel, used: list[Buffer], spans: Spans, space: int, spread
     lonely = {name: [(0, 10**9)] if name in apart else items for name, items in spans.items()}
     choices: list[tuple[Spans, Partners]] = [(lonely, partners)] if spread else []
     for kept, banks in (*choices, (spans, partners), (spans, {})):
-        plans = [Plan(_ordered(used, whole, key), kept, banks).placed() for key in ORDERS]
-        best = min(plans, key=highest)
-        if highest(best) <= space:
-            return best
+        if _most_at_once(used, kept)[0] > space:
+            continue
+        together = meetings(kept)
+        plans = [Plan(_ordered(used, whole, key), together, banks, space).placed() for key in ORDERS]
+        fitting = [plan for plan in plans if plan is not None]
+        if fitting:
+            return min(fitting, key=highest)
     return None
+
+
+def meetings(spans: Spans) -> Partners:
+    """Return for each buffer those in use together with it: by a sweep over time, in steps of the pairs that it finds
+    and not of all pairs, of which kernels of thousands of buffers have too many."""
+    found: Partners = {name: set() for name in spans}
+    live: list[tuple[int, str]] = []
+    for start, end, name in sorted((start, end, name) for name, items in spans.items() for start, end in items):
+        while live and live[0][0] < start:
+            heapq.heappop(live)
+        for _, other in live:
+            found[name].add(other)
+            found[other].add(name)
+        heapq.heappush(live, (end, name))
+    return found
 
 
 def crossing(kernel: Kernel) -> set[str]:
@@ -110,21 +129,23 @@ def highest(placed: Addresses) -> int:
 
 @dataclass(slots=True)
 class Plan:
-    """First-fit placing of `buffers` in their order."""
+    """First-fit placing of `buffers` in their order, in `space` bytes; `together` has those in use with each."""
 
     buffers: list[Buffer]
-    spans: Spans
+    together: Partners
     partners: Partners
+    space: int
 
-    def placed(self) -> Addresses:
-        """Return the first byte of each buffer and the one behind its last."""
+    def placed(self) -> Addresses | None:
+        """Return the first byte of each buffer and the one behind its last, or None when one ends behind the space."""
         placed: Addresses = {}
         for buffer in self.buffers:
-            spans = self.spans[buffer.name]
-            taken = sorted(place for name, place in placed.items() if meet(spans, self.spans[name]))
-            groups = self.groups(buffer, placed)
-            address = _free(taken, whole_repeats(buffer), groups)
-            placed[buffer.name] = (address, address + whole_repeats(buffer))
+            size = whole_repeats(buffer)
+            taken = sorted(placed[name] for name in self.together[buffer.name] if name in placed)
+            address = _free(taken, size, self.groups(buffer, placed))
+            if address + size > self.space:
+                return None
+            placed[buffer.name] = (address, address + size)
         return placed
 
     def groups(self, buffer: Buffer, placed: Addresses) -> set[int]:
@@ -184,17 +205,24 @@ def _peak(kernel: Kernel, space: Space) -> tuple[int, list[Buffer]]:
     """Return the most bytes in use at one time, and the buffers in use then."""
     spans = live_spans(kernel)
     used = [buffer for buffer in kernel.buffers if buffer.name in spans and buffer.space is space]
+    most, when = _most_at_once(used, spans)
+    return most, [item for item in used if meet(spans[item.name], [(when, when)])]
+
+
+def _most_at_once(used: list[Buffer], spans: Spans) -> tuple[int, int]:
+    """Return the most bytes of the buffers `used` in use at one time, and the first position where they are."""
     changes: dict[int, int] = defaultdict(int)
     for buffer in used:
+        size = whole_repeats(buffer)
         for start, end in spans[buffer.name]:
-            changes[start] += whole_repeats(buffer)
-            changes[end + 1] -= whole_repeats(buffer)
+            changes[start] += size
+            changes[end + 1] -= size
     most, when, now = 0, 0, 0
     for position in sorted(changes):
         now += changes[position]
         if now > most:
             most, when = now, position
-    return most, [item for item in used if meet(spans[item.name], [(when, when)])]
+    return most, when
 
 
 def footprint(buffers: Iterable[Buffer]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from pypto.ir.passes.footprint import whole_repeats
 from pypto.ir.passes.insert_synchronisation import order, placed
 from pypto.ir.passes.manager import run_passes
 from pypto.ir.passes.pipeline import NPU_PASSES
-from pypto.ir.passes.plan_addresses import footprint, packed, partners_of, peak
+from pypto.ir.passes.plan_addresses import footprint, meetings, packed, partners_of, peak
 from pypto.ir.passes.remove_implied import without_barrier, without_flag
 from pypto.ir.verifier import VerificationError, verify
 
@@ -124,6 +125,19 @@ def test_any_overlap_of_buffers_in_use_together_is_reported(name: str) -> None:
                 with pytest.raises(VerificationError) as caught:
                     verify(replace(module, kernels=(replace(kernel, buffers=moved),)))
                 assert caught.value.rule in ("buffer-overlap", "over-capacity")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_meetings_are_the_pairs_in_use_together(seed: int) -> None:
+    random = Random(seed)
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for number in range(30):
+        ends = sorted(random.sample(range(60), 2 * random.randint(1, 3)))
+        spans[f"b{number}"] = list(zip(ends[::2], ends[1::2], strict=True))
+    spans |= {"moment": [(7, 7)], "always": [(0, 10**9)]}
+    assert meetings(spans) == {
+        name: {other for other in spans if other != name and meet(spans[other], spans[name])} for name in spans
+    }
 
 
 def test_plans_are_within_a_tenth_of_the_lower_bound() -> None:
