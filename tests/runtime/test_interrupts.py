@@ -132,8 +132,8 @@ def test_repeated_interrupts_leave_the_handler_in_place() -> None:
     finish_text = """
 for _ in range(20):
     timer = threading.Timer(0.01, lambda: signal.raise_signal(signal.SIGINT))
-    timer.start()
     try:
+        timer.start()  # on a busy machine the interrupt may come before the launch
         launcher(burn_code(2, 20_000_000_000)).run(read_all(out=np.zeros(2, np.int64)))
         raise SystemExit("not interrupted")
     except KeyboardInterrupt:
@@ -154,8 +154,8 @@ def child():
     quick = burn_code(2, 20_000_000_000)
     for _ in range(3):
         timer = threading.Timer(0.02, lambda: signal.raise_signal(signal.SIGINT))
-        timer.start()
         try:
+            timer.start()
             launcher(quick, mode=LONG).run(read_all(out=np.zeros(2, np.int64)))
             return 1
         except KeyboardInterrupt:
