@@ -111,7 +111,9 @@ class TilingCache:
 
     def _key(self, kernel: Any, input_shape: Any, target: str | None, dtypes: Any) -> str:
         if isinstance(kernel, str) and not kernel.endswith(".pto"):
-            return digest(["by name", kernel, _plain_shape(input_shape), target or "", repr(dtypes or "")])
+            return digest(
+                ["by name", kernel, _plain_shape(input_shape), target or current().target, repr(dtypes or "")]
+            )
         from pypto.tuning import read_case
         from pypto.tuning_case import generated_code
 
@@ -211,9 +213,9 @@ def encoded(kernel: str, config: Any) -> dict[str, Any]:
         return {"kind": "result", "value": result_to_json(config)}
     if isinstance(config, TileConfig):
         given = {key: value for key, value in vars(config).items() if value is not None}
-        return {"kind": "tile config", "value": _plain(kernel, given)}
+        return {"kind": "tile config", "value": _plain_values(kernel, given)}
     if isinstance(config, Mapping):
-        return {"kind": "dict", "value": _plain(kernel, dict(config))}
+        return {"kind": "dict", "value": _plain_values(kernel, config)}
     raise UserError(
         "cache-value", None, kind=f"an object of type {type(config).__name__}", kernel=kernel, why="unknown"
     )
@@ -227,6 +229,14 @@ def decoded(item: Any) -> Any:
         return result_from_json(item["value"])
     values = {key: _restored(value) for key, value in item["value"].items()}
     return TileConfig(**values) if item["kind"] == "tile config" else values
+
+
+def _plain_values(kernel: str, values: Mapping[str, Any]) -> Any:
+    try:
+        return _plain(kernel, dict(values))
+    except RecursionError:
+        kind = "a value that contains itself"
+        raise UserError("cache-value", None, kind=kind, kernel=kernel, why="JSON has none") from None
 
 
 def _plain(kernel: str, value: Any) -> Any:
@@ -263,13 +273,25 @@ def _restored(value: Any) -> Any:
 
 
 def _plain_shape(shape: Any) -> Any:
+    """Return a shape as JSON-able data; raises UserError ``option-value`` for what is none."""
+    try:
+        return _plain_extents(shape)
+    except RecursionError:
+        raise _no_shape(f"a {type(shape).__name__} that contains itself") from None
+
+
+def _plain_extents(shape: Any) -> Any:
     if isinstance(shape, Mapping):
-        return {str(name): _plain_shape(item) for name, item in shape.items()}
+        return {str(name): _plain_extents(item) for name, item in shape.items()}
     if isinstance(shape, (tuple, list)):
-        return [_plain_shape(item) for item in shape]
+        return [_plain_extents(item) for item in shape]
     if shape is None or isinstance(shape, str):
         return shape
     if isinstance(shape, np.integer) or (isinstance(shape, int) and not isinstance(shape, bool)):
         return int(shape)
+    raise _no_shape(shape)
+
+
+def _no_shape(value: Any) -> UserError:
     wants = "a shape, one for each parameter, or a dict by parameter"
-    raise UserError("option-value", None, what="TilingCache", option="input_shape", value=shape, wants=wants)
+    return UserError("option-value", None, what="TilingCache", option="input_shape", value=value, wants=wants)

@@ -87,9 +87,9 @@ def auto_tune(
         check_options({"search_space": search_space, "cache": cache, "log": log})
         check_options({"early_config_prune": early_config_prune, "perf_model": perf_model})
         how = measure_options({"warmup_runs": warmup_runs, "measure_runs": measure_runs, **_known_options(measuring)})
-        most = _most_measured(max_trials, topn)
+        counts = _most_measured(max_trials, topn)
         case = read_case(kernel, args, input_shape, dtypes, config, target)
-        search = Search(search_space, most, tuning_metric, how, early_config_prune, perf_model, top_k, _base(case))
+        search = Search(search_space, *counts, tuning_metric, how, early_config_prune, perf_model, top_k, _base(case))
         _check_names(case, {"reset_to_zero": how.reset_to_zero, "restore_value": how.restore_value})
         return tune(case, search, default_store() if cache is None else cache.rows, log=log, shown=progress)
 
@@ -119,11 +119,14 @@ def _known_options(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return given
 
 
-def _most_measured(max_trials: int | None, topn: int | None) -> int:
-    """Return how many candidates are measured; raises UserError ``option-value`` for numbers that are none."""
+def _most_measured(max_trials: int | None, topn: int | None) -> tuple[int, bool]:
+    """Return how many candidates are tried, and whether the modelled best is taken unmeasured instead.
+
+    Raises UserError ``option-value`` for numbers that are none.
+    """
     check_options({"max_trials": max_trials, "topn": topn})
     usual = autotune_topn()
-    return max_trials or topn or (usual if usual > 1 else MOST_MEASURED)
+    return max_trials or topn or (usual if usual > 1 else MOST_MEASURED), max_trials is None and topn == 1
 
 
 def _check_kernel(kernel: Any) -> None:

@@ -41,9 +41,15 @@ def ranked(case: TuningCase, search: Search, usable: Sequence[Candidate]) -> tup
     known = (
         _modelled(case, kept, search.measuring.cold) if search.model is None else _predicted(search.model, case, kept)
     )
-    count = search.most if search.top_k is None else min(search.most, count_of(search.top_k, len(known)))
+    count = _most(search, known) if search.top_k is None else min(search.most, count_of(search.top_k, len(known)))
     tried, left = best(known, count, most=max(count, search.most))
     return tried, [*left, *cut]
+
+
+def _most(search: Search, known: Sequence[Candidate]) -> int:
+    """Return how many of the modelled best are tried: the untuned kernel does not count where it is measured beside."""
+    beside = not search.unmeasured and any(item.is_default for item in known[: search.most])
+    return search.most + beside
 
 
 def _pruned(

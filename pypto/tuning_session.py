@@ -48,11 +48,13 @@ _NOT_TRIED = (Outcome.NOT_RANKED, Outcome.DUPLICATE)
 class Search:
     """What is searched and how it is judged.
 
-    space: None for one made from the kernel's axes. base: what the schedule of every candidate starts from, as text.
+    space: None for one made from the kernel's axes. unmeasured: whether the modelled best is taken as it is. base: what
+    the schedule of every candidate starts from, as text.
     """
 
     space: TilingSearchSpace | None
     most: int
+    unmeasured: bool
     metric: Metric
     measuring: MeasureOptions
     prune: Callable[..., Any] | None = None
@@ -78,6 +80,7 @@ class Search:
             {
                 "space": None if self.space is None else _described(self.space),
                 "most": self.most,
+                "unmeasured": self.unmeasured,
                 "metric": self.metric,
                 "functions": _digests(self.prune, self.model),
                 "top_k": self.top_k,
@@ -196,7 +199,7 @@ class Session:
 
         start_workers(min(compile_processes(), self.search.most))  # they are ready when the candidates are ranked
         ranked, cut = self._ranked()
-        if self.search.most == 1 or self.case.target == "ascendc":
+        if self.search.unmeasured or self.case.target == "ascendc":
             return self._by_model(ranked, cut, folder)
         before = self._measured_before()
         known = [_known_as(c, before[c.key()]) for c in ranked if c.key() in before]
@@ -337,7 +340,7 @@ class Session:
 
         The others need not be looked at: nothing that could be measured here would change their order.
         """
-        alone = self.search.most == 1
+        alone = self.search.unmeasured
         self.notes.append(_UNMEASURED if alone else "nothing on this machine can time the target: the model decides")
         rows: list[Trial] = []
         for number, candidate in enumerate(ranked):
@@ -355,7 +358,7 @@ class Session:
         built, failed = self._compile([candidate], folder)
         if failed:
             return failed[0], []
-        if self.search.most == 1:
+        if self.search.unmeasured:
             return self._modelled(candidate, _UNMEASURED), built
         return self._measure(built)[0], built
 
@@ -388,7 +391,7 @@ class Session:
             dump_tuning(Path(current().dump), self.case, result, built)
         if self.store is None:
             return
-        if result.seconds is None and self.search.most > 1:
+        if result.seconds is None and not self.search.unmeasured:
             return  # nothing was found out
         self._save_choice(result)
         if folder != self._folder():

@@ -240,16 +240,25 @@ def _why_read_only(connection: sqlite3.Connection, path: Path) -> str | None:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
     except sqlite3.OperationalError as error:
-        may_write = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-        return str(error) if "readonly" in str(error) and may_write else None
+        return str(error) if "readonly" in str(error) and _may_write(path) else None
     return None
+
+
+def _may_write(path: Path) -> bool:
+    """Return whether this process may write the file and, beside it, the log that every change goes through."""
+    by_effective_ids = os.access in os.supports_effective_ids
+    return all(os.access(item, os.W_OK, effective_ids=by_effective_ids) for item in (path, path.parent))
 
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     import sqlite3
 
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    # SQLite begins a log even to read, which a read-only folder forbids. Where there is none, nobody is writing: the
+    # file is all there is. A log without which the file would say what is outdated is left to SQLite.
+    sealed = os.path.exists(path) and not _may_write(path) and not os.path.exists(f"{path}-wal")
+    name = f"{path.absolute().as_uri()}?immutable=1" if sealed else path
+    connection = sqlite3.connect(name, timeout=BUSY_SECONDS, isolation_level=None, uri=sealed)
     try:
         connection.text_factory = bytes  # a damaged text is no reason to fail
         connection.execute("PRAGMA trusted_schema=OFF")

@@ -86,6 +86,9 @@ loop:
   %n = load volatile i64, ptr %stop.free
   br label %loop
 """,
+    "idle": """
+  ret void
+""",
     "crash": """
   store volatile i64 1, ptr inttoptr (i64 8 to ptr)
   ret void

@@ -155,6 +155,17 @@ def test_topn_one_takes_the_modelled_best_unmeasured(counts: Counts) -> None:
     assert np.allclose(out, np.exp(x) * 2 + 1)
 
 
+def test_one_trial_is_measured_beside_the_untuned_kernel(counts: Counts) -> None:
+    """Whatever took the modelled best unmeasured before."""
+    unmeasured = auto_tune(affine, args=arguments(), search_space=SPACE, topn=1)
+    counts.clear()
+    best = auto_tune(affine, args=arguments(), search_space=SPACE, max_trials=1, **QUICK)
+    measured = [trial for trial in best.trials if trial.outcome is Outcome.MEASURED]
+    assert len(counts.compiled) == len(measured) == 2 and best.seconds and "unmeasured" not in best.note
+    assert [trial.candidate.is_default for trial in measured].count(True) == 1
+    assert unmeasured.candidate.key() in {trial.candidate.key() for trial in measured}
+
+
 def test_torch_tensors_and_scalars() -> None:
     import torch
 

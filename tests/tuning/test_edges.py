@@ -85,7 +85,7 @@ def test_a_model_that_gives_no_time_is_an_error(figure: Any) -> None:
 
 
 def test_a_model_that_gives_infinity_puts_a_candidate_last() -> None:
-    best = tune(perf_model=lambda tiles: INFINITE if tiles == (8, 16) else 1.0, max_trials=1, topn=1)
+    best = tune(perf_model=lambda tiles: INFINITE if tiles == (8, 16) else 1.0, topn=1)
     assert best.values == {"tiles": (16, 48)}
     assert {trial.candidate.predicted for trial in best.trials} == {None, 1.0}
 
@@ -116,6 +116,33 @@ def test_numbers_that_json_has_not_are_an_error_of_the_cache(value: Any, tmp_pat
     with pytest.raises(UserError) as error:
         TilingCache(tmp_path / "t.db").store("name", (1, 2), {"a": value})
     assert error.value.name == "cache-value"
+
+
+def test_a_dict_that_contains_itself_is_an_error_of_the_cache(tmp_path: Path) -> None:
+    config: dict[str, Any] = {"tile_m": 32}
+    config["inner"] = [config]
+    with pytest.raises(UserError) as error:
+        TilingCache(tmp_path / "t.db").store("name", (1, 2), config)
+    assert error.value.name == "cache-value" and "contains itself" in str(error.value)
+
+
+def test_a_shape_that_contains_itself_is_an_error_of_the_cache(tmp_path: Path) -> None:
+    shape: list[Any] = [1]
+    shape.append(shape)
+    with pytest.raises(UserError) as error:
+        TilingCache(tmp_path / "t.db").lookup("name", shape)
+    assert error.value.name == "option-value"
+
+
+@pytest.mark.parametrize("target", ["cpu", "ascendc"])
+def test_a_name_is_kept_for_the_target_of_the_settings_where_no_other_is_given(tmp_path: Path, target: str) -> None:
+    cache = TilingCache(tmp_path / "t.db")
+    other = "cpu" if target == "ascendc" else "ascendc"
+    with pypto.settings(target=target):
+        cache.store("name", (1, 2), {"tile_m": 32})
+        assert cache.lookup("name", (1, 2)) == {"tile_m": 32}
+    assert cache.lookup("name", (1, 2), target=target) == {"tile_m": 32}
+    assert cache.lookup("name", (1, 2), target=other) is None
 
 
 def row(key: str = '"a"', value: str = "1", written: str = "1") -> str:

@@ -21,7 +21,7 @@ import pypto
 from pypto.runtime.tuning import channel, helper
 from pypto.runtime.tuning.candidate import Outcome, Trial
 from pypto.runtime.tuning.compiling import CODE, OBJECT, CompiledCandidate
-from pypto.runtime.tuning.measuring import rounds
+from pypto.runtime.tuning.measuring import rounds, runner
 from pypto.runtime.tuning.measuring.measure import measure
 from pypto.runtime.tuning.measuring.options import MeasureOptions
 from pypto.runtime.tuning.private_folders import PrivateFolder
@@ -88,6 +88,29 @@ def test_a_candidate_that_writes_its_inputs_is_wrong_though_its_outputs_are_righ
     trials = run([made(tmp_path, 0, "double"), made(tmp_path, 1, "double", "write_input")])
     assert outcomes(trials) == ["MEASURED", "WRONG_RESULT"]
     assert "wrote to its input x" in trials[1].reason
+
+
+def test_a_candidate_that_writes_nothing_is_wrong_though_others_wrote_the_right_result_before(tmp_path: Path) -> None:
+    trials = run([made(tmp_path, 0, "double"), made(tmp_path, 1, "idle")])
+    assert outcomes(trials) == ["MEASURED", "WRONG_RESULT"]
+    assert "out[0, 0] is 0.0" in trials[1].reason
+
+
+@pytest.mark.parametrize(("factor", "processes"), [(2.0, 1), (3.0, 2)], ids=["right", "wrong"])
+def test_what_follows_a_wrong_candidate_runs_in_a_new_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: float, processes: int
+) -> None:
+    """Who writes wrong numbers may have written elsewhere too."""
+    started: list[helper.Helper] = []
+
+    def start(*given: Any, **more: Any) -> helper.Helper:
+        started.append(helper.Helper(*given, **more))
+        return started[-1]
+
+    monkeypatch.setattr(runner, "Helper", start)
+    trials = run([made(tmp_path, 0, "double"), made(tmp_path, 1, "double", factor=factor), made(tmp_path, 2, "double")])
+    assert outcomes(trials) == ["MEASURED", "MEASURED" if factor == 2.0 else "WRONG_RESULT", "MEASURED"]
+    assert len(started) == processes
 
 
 def test_a_candidate_wrong_only_later_is_found_by_the_last_check(

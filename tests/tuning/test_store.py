@@ -288,6 +288,34 @@ def test_a_forbidden_folder_is_one_warning(open_folder: Path) -> None:
     assert TuningStore(path).problems() == []
 
 
+READ_ONLY = """
+import os, sqlite3, sys, warnings
+from pathlib import Path
+from pypto.runtime.tuning.store import Row, TuningStore
+if os.geteuid() == 0:
+    os.seteuid(65534)
+store = TuningStore(Path(sys.argv[1]))
+with warnings.catch_warnings(record=True) as found:
+    warnings.simplefilter("always")
+    read, problems = store.read("timings", "key0"), store.problems()
+    print(sorted(read), problems, len(found))
+    print(store.write([Row("timings", "a", "1", 1)]), store.write([Row("timings", "a", "1", 1)]), len(found))
+    print(store.read("timings", "key0") == read, len(found))
+"""
+
+
+@pytest.mark.parametrize("modes", [(0o555, 0o444), (0o555, 0o666), (0o777, 0o444)], ids=["both", "folder", "file"])
+def test_what_is_in_a_read_only_folder_can_be_read(open_folder: Path, modes: tuple[int, int]) -> None:
+    path = open_folder / "has space #1?" / "tuning.db"
+    filled(path, 1, 2)
+    path.chmod(modes[1])
+    path.parent.chmod(modes[0])
+    command = [sys.executable, "-c", READ_ONLY, str(path)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    path.parent.chmod(0o700)
+    assert done.stdout.splitlines() == ["['name0', 'name1'] [] 0", "False False 1", "True 1"], done.stderr
+
+
 # -- many at once
 
 WRITER = """
