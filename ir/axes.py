@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pypto.ir.base.locations import Location
 from pypto.ir.index import Extent
@@ -19,9 +20,8 @@ from pypto.ir.operations.definition import Category
 from pypto.ir.operations.table import TABLE
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """One axis of a value (``%name``) or of a parameter (``name``)."""
+class Axis(NamedTuple):
+    """One axis of a value (``%name``) or of a parameter (``name``): a tuple, for its hash is taken often."""
 
     owner: str
     position: int

@@ -272,8 +272,7 @@ class Choice:
         return peak(self.buffered())
 
     def fits(self) -> bool:
-        made = self.buffered()
-        return peak(made) <= capacity(made) and packed(made) is not None
+        return packed(self.buffered()) is not None
 
     def free(self) -> list[Cut]:
         return [cut for cut in self.cuts if cut.axis not in self.fixed]

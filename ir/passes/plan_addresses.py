@@ -60,6 +60,8 @@ def memories_of(kernel: Kernel) -> list[Space]:
 
 def _packed(kernel: Kernel, used: list[Buffer], spans: Spans, space: int, spread: bool) -> Addresses | None:
     """Return addresses for the buffers of one memory of `space` bytes, or None when they do not fit."""
+    if _most_at_once(used, spans)[0] > space:
+        return None
     partners = partners_of(kernel)
     whole = {name: [(items[0][0], items[-1][1])] for name, items in spans.items()}
     apart = crossing(kernel)
