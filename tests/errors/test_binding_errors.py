@@ -339,7 +339,7 @@ def test_command_line_mistakes(tmp_path):
     file.write_text("import pypto\n\n@pypto.tile\ndef first(x, out):\n    out[:] = x\n")
     error(
         "unknown-kernel",
-        "no tile function called 'frist'",
+        "no tile function and no graph called 'frist'",
         "did you mean 'first'?",
         call=lambda: find_kernels(f"{file}:frist"),
     )
