@@ -269,7 +269,7 @@ FRACTALS_IN_ORDER = 10
 
 
 def inserted_bytes(operation: Operation, multiple: int) -> Span | None:
-    """Return the bytes from the first to the last row that an insert of whole blocks writes, if all are numbers."""
+    """Return the bytes from the lowest to the highest row that an insert of whole blocks writes, if all are numbers."""
     result, ranges = operation.results[0], operation.attribute("ranges")
     assert isinstance(ranges, tuple)
     rank = stored_rank(result.shape)
@@ -279,9 +279,13 @@ def inserted_bytes(operation: Operation, multiple: int) -> Span | None:
     ]
     if len(extents) < rank or any(len(item) < 3 for item in numbers[:rank]):
         return None
+    if any(count < 1 for _, count, _ in numbers[:rank]):
+        return None
     pitches = strides((*extents[:-1], -(-extents[-1] // multiple) * multiple))
-    start = sum(item[0] * pitch for item, pitch in zip(numbers, pitches, strict=False))
-    last = sum((item[0] + (item[1] - 1) * item[2]) * pitch for item, pitch in zip(numbers, pitches, strict=False))
+    # with a negative step the row written last lies below the first
+    ends = [(offset, offset + (count - 1) * step) for offset, count, step in numbers[:rank]]
+    start = sum(min(pair) * pitch for pair, pitch in zip(ends, pitches, strict=True)) // multiple * multiple
+    last = sum(max(pair) * pitch for pair, pitch in zip(ends, pitches, strict=True))
     end = (last // multiple + 1) * multiple
     return start * result.dtype.bytes, end * result.dtype.bytes
 
