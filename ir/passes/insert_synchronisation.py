@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from pypto.ir.base.errors import CompilerBug, UserError
+from pypto.ir.base.errors import UserError
 from pypto.ir.engine.clocks import Event, is_faulty, observe, scenarios
 from pypto.ir.engine.program import Facts
 from pypto.ir.index import Index, add
@@ -63,7 +63,10 @@ def insert_synchronisation(kernel: Kernel) -> Kernel:
 
 
 def ordered(kernel: Kernel) -> tuple[Kernel, Plan, list[Ids]]:
-    """Return `kernel` with as many slots as can be kept, its flags and barriers, and the ids of the flags."""
+    """Return `kernel` with as many slots as can be kept, its flags and barriers, and the ids of the flags.
+
+    Raises UserError ``flag-ids`` where even pipes that take turns need too many.
+    """
     deepest = max((buffer.depth for buffer in kernel.buffers), default=1)
     reasons: list[str] = []
     for depth in range(deepest, 0, -1):
@@ -75,7 +78,7 @@ def ordered(kernel: Kernel) -> tuple[Kernel, Plan, list[Ids]]:
     serial = noted(_with_at_most(kernel, 1, reasons[:-1]), SERIAL_NOTE)
     found = order(serial, one_at_a_time(serial))
     if isinstance(found, Refusal):
-        raise CompilerBug("insert_synchronisation", f"flags of {kernel.name} do not fit {IDS} ids")
+        raise UserError("flag-ids", kernel.location, kernel=kernel.name, limit=IDS)
     return serial, *found
 
 

@@ -118,9 +118,12 @@ class Products:
         return users[0]
 
     def is_converted(self, operation: Operation, value: Value) -> bool:
-        """Return whether the fixpipe can do `operation` on its way: a cast, or a reshape that moves nothing."""
+        """Return whether the fixpipe can do `operation` on its way: a cast, or a reshape that moves nothing and leaves
+        an axis to write along.
+        """
         if operation.name == "reshape":
-            return _without_ones(value.shape) == _without_ones(operation.results[0].shape)
+            after = operation.results[0].shape
+            return bool(after) and _without_ones(value.shape) == _without_ones(after)
         return operation.name == "cast" and operation.attribute("dtype") in WIDENED and value.dtype == F32
 
     def row(self, operation: Operation, value: Value) -> Source | None:

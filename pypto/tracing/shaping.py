@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypto.ir.base.errors import nearest
-from pypto.ir.dtypes import ALL, F32, I64, DType, find
+from pypto.ir.dtypes import ALL, BOOL, F32, I64, DType, find
 from pypto.ir.index import Extent, product
 from pypto.ir.nodes import Value
 from pypto.ir.operations.rules import show_shape
@@ -290,7 +290,9 @@ def padded(operand: Any, widths: Any, number: Any) -> Tile:
     count = (0,) * len(tracer.hidden)
     low, high = (*count, *(pair[0] for pair in pairs)), (*count, *(pair[1] for pair in pairs))
     dtype = tile.dtype_
-    filler = float(number) if dtype.is_float else checked_number(tracer, int(number), dtype)
+    filler: float | int | bool = float(number)
+    if not dtype.is_float:
+        filler = bool(number) if dtype is BOOL else checked_number(tracer, int(number), dtype)
     value: Value = full(tracer, tile.read(), tile.rank)
     if any(low) or any(high):
         value = tracer.emit("pad", (value,), low=low, high=high, value=filler)

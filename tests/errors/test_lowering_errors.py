@@ -10,6 +10,7 @@ from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import F32, F64, I32, I64
 from pypto.ir.index import Symbol
 from pypto.ir.nodes import GridAxis, Role, Value
+from pypto.ir.passes import insert_synchronisation
 from pypto.ir.passes.manager import run_passes
 from pypto.ir.passes.pipeline import NPU_PASSES
 
@@ -129,3 +130,11 @@ def test_product_of_matrices_in_a_loop() -> None:
 
     k.output("out", k.loop("i", 0, 3, (total,), 1, body)[0])
     error(k, "npu-operation", 3, "out of the loop")
+
+
+def test_more_flags_than_there_are_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernel as small as a test's needs more than six; here none are enough."""
+    monkeypatch.setattr(insert_synchronisation, "order", lambda *_: insert_synchronisation.Refusal.IDS)
+    k = KernelBuilder("crowded")
+    k.output("out", k.op("exp", k.input("x", (64,))))
+    error(k, "flag-ids", 1, "of kernel crowded need more than 6 flags", "split the kernel")

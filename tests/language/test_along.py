@@ -551,3 +551,15 @@ def test_order_along_one_axis_of_what_was_ordered_along_another(shape: tuple[int
 
 def test_pad_has_both_names() -> None:
     assert pypto.pad is nn.pad
+
+
+@pytest.mark.parametrize("target", ["eager", "reference", "cpu"])
+@pytest.mark.parametrize("value", [0, 3, -1, 0.5, True])
+def test_padding_of_bools_is_the_truth_of_the_number(target: str, value: float) -> None:
+    @pypto.tile
+    def kernel(x: Any, out: Any) -> None:
+        out[:] = pypto.pad(x, [(1, 2)], value)
+
+    x, out = np.array([False, True]), np.zeros(5, bool)
+    pypto.compile(kernel, target=target).execute(x, out)
+    assert np.array_equal(out, np.pad(x, (1, 2), constant_values=bool(value)))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from passes.cube_corpus import CUBE_CORPUS, SMALL, WITH_FUNCTIONS, asked, layer, product, whole_numbers
+from passes.kernels import KernelBuilder
 from pypto.ir import interpreter
 from pypto.ir.base.errors import UserError
 from pypto.ir.dtypes import BF16, F16, F32, F64, I8, I32, U8
@@ -261,3 +262,12 @@ def test_lowering_is_fast() -> None:
     start = time.perf_counter()
     lowered(module)
     assert time.perf_counter() - start < 0.5
+
+
+def test_a_product_that_becomes_a_number() -> None:
+    """What is left of a product without axes is stored by the vector cores: the fixpipe writes along an axis."""
+    k = KernelBuilder("inner")
+    x = k.input("x", (363,))
+    product = k.op("matmul", k.op("reshape", x, shape=(1, 363)), k.op("reshape", x, shape=(363, 1)))
+    k.output("out", k.op("broadcast_to", k.op("reshape", product, shape=()), shape=(5,)))
+    check(k.module(), ALL_ORDERS, exact=False)

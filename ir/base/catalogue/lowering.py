@@ -17,6 +17,10 @@ ENTRIES: dict[str, Entry] = {
         "the cube core works on matrices: {shape} has other long axes than the last two, or they do not fit",
         "give ranges of extent 1 for all axes but the last two",
     ),
+    "flag-ids": Entry(
+        "the copies and computations of kernel {kernel} need more than {limit} flags between two pipes at once",
+        "split the kernel into several, each with fewer loops inside loops, or use a smaller tile",
+    ),
     "npu-dtype": Entry(
         "{name} has dtype {dtype}, which the vector cores of the NPU cannot compute with",
         "use {wanted} arrays for this target, or run the kernel with target='cpu'",
