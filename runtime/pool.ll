@@ -86,11 +86,12 @@ define void @reset(i64 %main) {
 
 ; ---- signals
 
-; Installed for SIGINT while the main thread runs a call under Python's default handler: stops the call, then does what was there.
+; Installed for SIGINT while the main thread runs a call under Python's default handler: does what was there, then stops the call. In this
+; order, since another thread may take the signal: a call that is stopped must find it noted by Python, or would raise it a second time.
 define internal void @on_interrupt(i32 %signal) {
-  store atomic i32 1, ptr @main_stop seq_cst, align 4
   %previous = load ptr, ptr @previous_handler
   call void %previous(i32 %signal)
+  store atomic i32 1, ptr @main_stop seq_cst, align 4
   ret void
 }
 
